@@ -40,7 +40,7 @@ def tile_dimensions_of_one(node: Node) -> None:
 
 
 def _known_repeats(node: Node, rank: int) -> str | None:
-    """How often each of `rank` axes is repeated, if the shape is a constant and the dimensions are known, else None."""
+    """The number of repeats of each of `rank` axes, if the shape is a constant and the dimensions are known, else None."""
     data, sizes = node.shape(), node.constant(1)
     if data is None or sizes is None or not all(isinstance(dim, int) for dim in data):
         return None
@@ -50,7 +50,7 @@ def _known_repeats(node: Node, rank: int) -> str | None:
 
 
 def _repeats(node: Node, data: str, sizes: str) -> str:
-    """How often each axis of `data` is repeated to get the shape `sizes`, which has as many axes, computed at run time."""
+    """The number of repeats of each axis of `data` that gives the shape `sizes`, which has as many axes, computed at run time."""
     op = node.op
     one = op.int64([1])
     dims = op.Shape(data)

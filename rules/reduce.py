@@ -23,7 +23,7 @@ from .shared.typed import ANY_FLOATING, type_name
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 """The reductions whose axes became an input in opset 18."""
 _WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}
-"""What is left of a reduction over no axes. For reductions not listed it is Identity; ReduceLogSumExp gives log(exp(x))."""
+"""The rest of a reduction over no axes. For reductions not listed it is Identity; ReduceLogSumExp gives log(exp(x))."""
 _STAGES = {
     "ReduceL1": ("ReduceL1", "ReduceSum", ""),
     "ReduceL2": ("ReduceSumSquare", "ReduceSum", "Sqrt"),

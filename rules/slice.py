@@ -18,7 +18,7 @@ from .shared.parameters import known_input, known_ints, to_input
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 """The positions in the inputs, from opset 10 on."""
 _NAMES = {_AXES: "axes", _STEPS: "steps"}
-"""How messages name the inputs that are not bounds."""
+"""The names of the inputs that are not bounds, in messages."""
 _END = 2**53
 """An end after the last element of any axis, which a Constant of any opset can hold."""
 

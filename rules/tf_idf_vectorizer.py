@@ -60,7 +60,7 @@ def _pool(node: Node) -> dict[int, np.ndarray]:
 
 
 def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
-    """How often each of `grams`, [n-grams, n], occurs in the data, with every allowed skip: [..., n-grams], in float."""
+    """The counts of each of `grams`, [n-grams, n], in the data, with every allowed skip: [..., n-grams], in float."""
     size = grams.shape[1]
     skips = node.attr("max_skip_count", 0) if size > 1 else 0
     counts = [_count_with_skips(node, data, grams, axis, skip + 1) for skip in range(skips + 1)]
@@ -68,7 +68,7 @@ def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
 
 
 def _count_with_skips(node: Node, data: str, grams: np.ndarray, axis: int, step: int) -> str:
-    """How often each of `grams` occurs if the numbers of a window are `step` apart."""
+    """The number of times that each of `grams` occurs if the numbers of a window are `step` apart."""
     op = node.op
     size = grams.shape[1]
     equal = ""

@@ -15,15 +15,16 @@ import click
 
 from ..conversion.options import Options, files_of_options
 from ..errors import PathConflictError, SplitRewriteError
+from ..report.formats import PAGE, STREAM, files_in
+from ..report.json_document import dump_line
 from ..report.page_head import is_page
-from ..storage import INPUT_DATA, PAGE, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
-from .documents import junit, sarif
+from ..report.totals import Entry, Totals, table
+from ..storage import INPUT_DATA, PAGE_OF_MODEL, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .inputs import plan
 from .many import core_count, run
-from .overview import overview
-from .record import Record, check_record, line
+from .paths import is_uri
+from .record import Record, check_record
 from .task import ModelReport, Request
-from .totals import Entry, Totals, table
 
 Say = Callable[[str, bool], None]
 """A function that prints one line of text; the second argument is True where the line is an error or a warning."""
@@ -51,16 +52,18 @@ class Wanted(NamedTuple):
 
     @property
     def records(self) -> list[str]:
-        """The .jsonl reports, which get one line for each model as soon as it is done."""
-        return self.report_files(".jsonl")
+        """The reports that get a line for each model as soon as it is done."""
+        return [path for path, _ in files_in(self.reports, lambda format: format.is_record)]
 
-    def report_files(self, suffix: str) -> list[str]:
-        return [path for path in self.reports if path.endswith(suffix)]
+    @property
+    def overviews(self) -> list[str]:
+        """The reports that have a page for each model beside them."""
+        return [path for path, _ in files_in(self.reports, lambda format: format.has_pages)]
 
 
 def request_of(wanted: Wanted, request: Request) -> Request:
     """`request`, extended by the digests and pages that the reports of this run need."""
-    return request._replace(with_digests=bool(wanted.records or wanted.resume), with_page=bool(wanted.report_files(".html")))
+    return request._replace(with_digests=bool(wanted.records or wanted.resume), with_page=bool(wanted.overviews))
 
 
 def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str], None]) -> int:
@@ -70,12 +73,11 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     """
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, len(tasks)))
-    for path in filter(None, [*wanted.reports, wanted.resume]):
-        if path.endswith(".jsonl"):
-            check_record(path)
-        elif path != "-":
-            check_destination(path)
-    for path in wanted.report_files(".html"):
+    for path in [*wanted.records, *filter(None, [wanted.resume])]:
+        check_record(path)
+    for path, _ in files_in(wanted.reports, lambda format: not format.is_record):
+        check_destination(path)
+    for path in wanted.overviews:
         _check_pages(_folder_of_pages(path), len(tasks))
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
     totals = Totals()
@@ -86,17 +88,17 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
             records.append(stack.enter_context(Record(wanted.resume, resumed=True)))
             tasks = records[-1].tasks(tasks)
         records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
-        pages = _Pages(wanted.report_files(".html"))
+        pages = _Pages(wanted.overviews)
         advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
         for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
-            entry = Entry.of(numbers[report.source, report.destination], report)
+            entry = _entry(numbers[report.source, report.destination], report)
             totals.add(entry)
             for record in records:
                 record.add(report)
             pages.add(entry, report)
             advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say, emit))
     _write_reports(wanted, totals, pages, time.monotonic() - begun)
-    if not wanted.quiet and "-" not in wanted.reports:
+    if not wanted.quiet and STREAM not in wanted.reports:
         most = min(wanted.processes or core_count(), len(tasks))
         processes = "" if wanted.scheduler else f", {most} process{'' if most == 1 else 'es'} at most"
         for text in table(totals, time.monotonic() - begun, processes):
@@ -107,17 +109,36 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
 def _other_files(wanted: Wanted, options: Options, models: int) -> list[NamedFile]:
     """All files that the run reads and writes beside the models, which are so many, and their lists."""
     files = [*files_of_options(options), *(NamedFile(INPUT_DATA, path) for path in wanted.samples)]
-    files += [NamedFile(REPORT, path) for path in wanted.reports if path != "-"]
+    files += [NamedFile(REPORT, path) for path in wanted.reports if path != STREAM]
     files += [] if wanted.resume is None else [NamedFile(RECORD, wanted.resume)]
-    folders = map(_folder_of_pages, wanted.report_files(".html"))
-    files += [NamedFile(PAGE, os.path.join(folder, _page_name(number))) for folder in folders for number in range(1, models + 1)]
+    folders = map(_folder_of_pages, wanted.overviews)
+    files += [
+        NamedFile(PAGE_OF_MODEL, os.path.join(folder, _page_name(number))) for folder in folders for number in range(1, models + 1)
+    ]
     return [*files, *standard_output()]
+
+
+def _entry(number: int, report: ModelReport) -> Entry:
+    """The part of a report that is kept. `number` is the position of the model in the order in which the models were named."""
+    return Entry(
+        number,
+        report.source,
+        report.destination,
+        report.outcome,
+        report.exit_status,
+        report.message,
+        report.seconds,
+        report.was_done_before,
+        report.blockers,
+        tuple(report.document.get("notices", ())),
+        is_uri(report.source),
+    )
 
 
 def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Callable[[str], None]) -> None:
     """Print what the user has to know about one model as soon as it is done: errors, warnings, and with --verbose the outcome."""
-    if "-" in wanted.reports:
-        emit(line(report.document).rstrip("\n"))
+    if STREAM in wanted.reports:
+        emit(dump_line(report.document).rstrip("\n"))
     if entry.exit_status:
         say(f"error: {entry.reason}", True)
         for blocker in entry.blockers[1:] if wanted.verbose else ():
@@ -181,16 +202,14 @@ def _folder_of_pages(overview: str) -> str:
 
 
 def _page_name(number: int) -> str:
-    return f"{number:05d}.html"
+    return f"{number:05d}{PAGE.suffix}"
 
 
 def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float) -> None:
-    for path in wanted.report_files(".html"):
-        write_text(overview(totals, pages.links(path), seconds) + "\n", path)
-    for path in wanted.report_files(".xml"):
-        write_text(junit(totals) + "\n", path)
-    for path in wanted.report_files(".sarif"):
-        write_text(sarif(totals) + "\n", path)
+    for path, format in files_in(wanted.reports, lambda format: format.of_run is not None):
+        assert format.of_run is not None
+        links = pages.links(path) if format.has_pages else {}
+        write_text(format.of_run(totals, links, seconds) + "\n", path)
 
 
 def _check_pages(folder: str, models: int) -> None:

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..conversion.driver import check_convertible, convert_file
-from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
-from ..report.json_document import Document, ModelFile, make_document, without_unprintable
+from ..errors import SplitRewriteError, status_and_line
+from ..report.finished import Finished, ModelFile
+from ..report.json_document import Document, make_document
 from ..report.page import make_page
 from ..report.summary import Report
 from .digests import model_digest
@@ -58,7 +59,7 @@ def convert_model(task: Task, request: Request) -> Answer:
 def failed(task: Task, error: Exception, status: int) -> Document:
     """The JSON report of a model whose conversion ended with `error`."""
     files = LocalFiles(task.source, task.destination)
-    return {**make_document(*_model_files(task, files), None, error, status), "name": task.name}
+    return {**make_document(Finished(*_model_files(task, files), None, error, status)), "name": task.name}
 
 
 def _convert(files: LocalFiles, request: Request) -> Report:
@@ -82,12 +83,11 @@ def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
 
 
 def _answer(task: Task, files: LocalFiles, request: Request, report: Report | None, error: Exception | None) -> Answer:
-    status = status_and_line(error)[0] if error else UnconvertibleError.exit_status if report and report.blockers else 0
-    what = (*_model_files(task, files), report and without_unprintable(report), error, status)
-    document = make_document(*what) | {"notices": report.warnings if report else []}
+    finished = Finished.of(*_model_files(task, files), report, error)
+    document = make_document(finished) | {"notices": report.warnings if report else []}
     if error is not None:
         document["message"] = status_and_line(error)[1]
-    return Answer(document, make_page(*what) if request.with_page else None)
+    return Answer(document, make_page(finished) if request.with_page else None)
 
 
 def _model_files(task: Task, files: LocalFiles) -> tuple[ModelFile, ModelFile | None]:

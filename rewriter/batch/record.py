@@ -13,17 +13,11 @@ from contextlib import suppress
 from types import TracebackType
 
 from ..errors import SplitRewriteError
-from ..report.json_document import Document
+from ..report.json_document import Document, dump_line
 from .task import ModelReport, Task
 
 _BEGINNING = b'{"schema": "split-rewrite/report"'
 """The beginning of every line. A file that does not begin like this was written by another program and is never changed."""
-
-
-def line(document: Document) -> str:
-    """`document` as one line of JSON. Names that are not valid Unicode are escaped, so that they can be read back."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    return text.encode(errors="backslashreplace").decode() + "\n"
 
 
 def check_record(path: str) -> None:
@@ -71,7 +65,7 @@ class Record:
         """
         if report.was_done_before:
             return
-        text = line(report.document | {"source": report.source, "destination": report.destination})
+        text = dump_line(report.document | {"source": report.source, "destination": report.destination})
         try:
             self._file.write(text.encode())
             self._file.flush()

@@ -20,7 +20,7 @@ from ..report.json_document import Document
 
 
 class Request(NamedTuple):
-    """What is asked for every model of a run. `timeout` in seconds and `memory` in bytes are for one model; None is no limit."""
+    """The request for every model of a run. `timeout` in seconds and `memory` in bytes are for one model; None is no limit."""
 
     target_opset: int | None
     compare: Comparing = "auto"

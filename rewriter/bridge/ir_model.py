@@ -17,7 +17,8 @@ import onnx_ir as ir
 
 from ..errors import InvalidModelError
 from ..graph.survey import all_tensors
-from ..storage.payload import MARK, RAW_DATA, ForeignTensors, raw_length, refer_to_cut
+from ..storage.foreign_tensors import ForeignTensors
+from ..storage.payload import MARK, RAW_DATA, raw_length, refer_to_cut
 from ..storage.skeleton import Skeleton
 from ..storage.widened import as_stored, drop_mark, refer_widened
 

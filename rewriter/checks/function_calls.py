@@ -16,9 +16,9 @@ from ..errors import InvalidModelError
 from ..graph.protos import GraphLike, subgraphs
 
 MOST_REPEATED = 100_000
-"""How many more nodes a model may have than its file, counting those of functions for every call."""
+"""The number of nodes that calls may add to those of the file, counting those of functions for every call."""
 MOST_REPEATED_BYTES = 64 << 20
-"""How many more bytes, counted like nodes; payloads that stay on disk do not count."""
+"""The number of bytes that calls may add, counted like nodes; payloads that stay on disk do not count."""
 DEEPEST_CALL = 200
 """The deepest nesting of function calls that is accepted."""
 
@@ -37,7 +37,7 @@ class _Body(NamedTuple):
 
 
 class _Extent(NamedTuple):
-    """How many nodes one call of a function stands for, the calls among them included, their bytes, and how deep calls are
+    """The number of nodes that a call of a function stands for, the calls among them included, their bytes, and how deep calls are
     nested.
     """
 

@@ -21,7 +21,7 @@ from ..storage.skeleton import Skeleton
 from .function_calls import check_calls
 
 
-def tidy(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
+def without_duplicates(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
     """Repair duplicates in place, which onnx.checker accepts but some runtimes do not. `graphs` are all graphs of `proto`."""
     yield from _import_once(proto, graphs)
     for graph in graphs:

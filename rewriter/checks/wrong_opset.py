@@ -41,7 +41,7 @@ def describe(graphs: list[GraphLike], declared: int) -> str:
 
 
 def _advice(fitting: set[int], declared: int) -> str:
-    """What the user can do if the nodes fit the opsets `fitting`."""
+    """The advice for a model whose nodes fit the opsets `fitting`."""
     if not fitting:
         return "; no single opset fits all nodes"
     nearest = min(fitting, key=lambda opset: (abs(opset - declared), opset))
@@ -63,7 +63,7 @@ def _opsets_of(node: NodeProto, newest: int) -> Iterator[int]:
 
 
 def _complaint(node: NodeProto, declared: int) -> str:
-    """What is wrong with the node at opset `declared`."""
+    """The mistake in the node at opset `declared`."""
     schema = schema_at(node.op_type, declared)
     if schema is None:
         return f"opset {declared} does not have this operator"

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
+from ..report.formats import FORMATS, files_in
 from .many import inputs_of_many
 from .options import job_options
 from .parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
-from .run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
+from .probe import PROBE, probe
+from .run import Run, check_streams, only_destination, readable_input, run_job
 from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
 
 if TYPE_CHECKING:
-    from ..storage import NamedFile
+    pass
 
 INTERRUPTED = 130
 
@@ -67,14 +69,8 @@ Exit status:
 """
 
 
-PROBE = "probe"
-"""The first argument that starts the subcommand `probe`. A model of this name has to be written ./probe."""
-_PROBE_HELP = """Find out what RUNTIME supports, and what it computes wrongly.
-
-RUNTIME is onnxruntime, openvino, opencv, mnn, ncnn, tract or tinygrad, installed here or in the environment of --python.
-About two hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for
-accepts.
-"""
+_OF_ONE = ", ".join(f"{format.suffix} {format.use}" for format in FORMATS if format.use)
+_OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORMATS if format.use_for_many)
 
 
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -170,9 +166,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--report",
     multiple=True,
     type=ReportFile(),
-    metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
-    help="Also write a report: .json for programs (docs/report.md), .html to look at, - for JSON on standard output. For "
-    "many models: .jsonl with a line for each, .html with an overview, .xml for JUnit, .sarif for code scanning. Repeatable.",
+    metavar=f"FILE{'|'.join(format.suffix for format in FORMATS)}|-",
+    help=f"Also write a report: {_OF_ONE}, - for JSON on standard output. For many models: {_OF_MANY}. Repeatable.",
 )
 @click.option(
     "-j",
@@ -323,7 +318,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
 
 def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
     """Convert several models; returns the exit status."""
-    if any(path.endswith(".json") for path in given["report"]):
+    if files_in(given["report"], lambda format: not format.is_for_many):
         raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
     options, target = job_options(None, given)
     with lean_imports():
@@ -353,53 +348,6 @@ def _print_text(paths: Sequence[str]) -> None:
         from ..report.text_form import text_form
         from ..storage import read
     say(text_form(read(paths[0])))
-
-
-@click.command(
-    f"{PROGRAM} {PROBE}",
-    help=_PROBE_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-@click.argument("runtime", metavar="RUNTIME", required=False)
-@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; see docs/runtimes.md.")
-@click.option(
-    "--python",
-    "interpreter",
-    metavar="FILE",
-    help="The Python interpreter of the environment in which the runtime is installed; default: this one.",
-)
-@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile to this file instead of printing it.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the outcome of each model.")
-def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
-    if (runtime is None) == (adapter is None):
-        raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")
-    from ..report.summary import aligned
-    from ..runtimes.probing import as_table, as_toml, probe_runtime
-    from ..runtimes.running import Target
-    from ..storage import check_apart, check_destinations, write_text
-
-    name = runtime or str(adapter)
-    files = _files_of_probe(name, interpreter, output)
-    check_apart(files)
-    check_destinations(files)
-    with progress_bar(hidden=False):
-        findings = probe_runtime(Target(name, interpreter or sys.executable))
-    for line in aligned(as_table(findings)) if verbose else ():
-        say(one_line(line))
-    text = as_toml(name, findings)
-    if output is None:
-        say(text, sys.stdout)
-        return
-    write_text(text, output)
-
-
-def _files_of_probe(name: str, interpreter: str | None, output: str | None) -> list[NamedFile]:
-    """The files that a probe reads and writes."""
-    from ..conversion.options import files_of_adapter
-    from ..storage import OUTPUT, NamedFile, standard_output
-
-    written = [] if output is None else [NamedFile(OUTPUT, output)]
-    return [*files_of_adapter(name, interpreter or ""), *written, *standard_output()]
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..batch.paths import is_folder, is_for_many
-from .parameters import RUN_FORMATS
+from ..report.formats import files_in
 
 _OF_MANY = ("in_place", "jobs", "timeout", "memory", "resume", "scheduler")
 """The options that belong to runs of many models. With one of them, even a single model is converted as such a run."""
@@ -22,7 +22,7 @@ def inputs_of_many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequenc
         inputs, into = paths, output
     else:
         inputs, into = (paths[:-1], paths[-1]) if len(paths) > 1 else (paths, None)
-    is_asked = any(given[name] for name in _OF_MANY) or any(path.endswith(RUN_FORMATS) for path in given["report"])
+    is_asked = any(given[name] for name in _OF_MANY) or bool(files_in(given["report"], lambda format: format.is_for_many_alone))
     is_many = len(inputs) != 1 or is_asked or is_for_many(inputs, into)
     if not is_many or (not is_asked and len(paths) == 2 and _names_output_wrongly(paths[1], given)):
         return None

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..batch.paths import parse_size
+from ..report.formats import FORMATS, LINES, format_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from numpy import ndarray
-
-STREAM = "-"
-"""Standard input or output, instead of a file."""
-RUN_FORMATS = (".jsonl", ".xml", ".sarif")
-"""The suffixes of reports about a run, whether of one model or of many."""
-REPORT_FORMATS = (".json", ".html", *RUN_FORMATS)
 
 
 class Opset(click.ParamType):
@@ -127,21 +122,20 @@ class ReportFile(File):
     name = "report"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == STREAM:
-            return value
-        if not value.endswith(REPORT_FORMATS):
-            self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
+        if format_of(value) is None:
+            endings = " or ".join(format.suffix for format in FORMATS)
+            self.fail(f"'{value}' is neither - nor a name that ends with {endings}.", param, ctx)
         return value
 
 
 class RecordFile(File):
-    """The name of a .jsonl file that reports are added to; other names are rejected, so that no other file is overwritten."""
+    """The name of a file with a line for each model; other names are rejected, so that no other file is overwritten."""
 
     name = "record"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not value.endswith(".jsonl"):
-            self.fail(f"expected a name that ends with .jsonl, not '{value}'", param, ctx)
+        if format_of(value) is not LINES:
+            self.fail(f"expected a name that ends with {LINES.suffix}, not '{value}'", param, ctx)
         return value
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
+from ..errors import SplitRewriteError
 from ..process import child_call
-from .parameters import STREAM
+from ..report.formats import STREAM, format_of
 from .terminal import PROGRAM, discard, lean_imports, one_line, say
 
 if TYPE_CHECKING:
@@ -60,16 +60,14 @@ class Run:
                     say(f"error: {another}", sys.stderr)
 
     def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
-        from ..report.json_document import ModelFile, dump, make_document, without_unprintable
-        from ..report.page import make_page
+        from ..report.finished import Finished, ModelFile
         from ..storage import write_text
 
-        report = report and without_unprintable(report)
-        status = status_and_line(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
+        format = format_of(path)
+        assert format is not None and format.of_model is not None  # the command line has been checked
         source = ModelFile(self._source, os.fspath(self.file))
         result = None if self.output is None else ModelFile(self.output, os.fspath(written or self.output))
-        what = (source, result, report, failure, status)
-        text = make_page(*what) if path.endswith(".html") else dump(make_document(*what))
+        text = format.of_model(Finished.of(source, result, report, failure))
         if path == STREAM:
             say(text)
         else:

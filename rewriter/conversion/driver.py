@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import onnx
 
 from ..bridge.opening import AnyModel, Opened, open_model
 from ..checks.repair import repair
-from ..engine.narrow_types import UNROUNDED
-from ..engine.outcome import Outcome, Remark
+from ..engine.outcome import Change, Outcome, Remark
 from ..engine.reach import find_reach
 from ..engine.stamp import stamp
-from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
-from ..graph.model import Model
+from ..errors import CheckError, InvalidModelError, RuleError, UnconvertibleError
 from ..graph.survey import all_graphs
 from ..opsets.transitions import newest_opset
 from ..process import child_call
 from ..report.summary import Report
 from ..storage import NamedFile, check_apart, check_destinations, files_of_model, spooled, stage
-from ..storage.skeleton import Skeleton, Snapshot
+from ..storage.skeleton import Skeleton
 from . import arguments
-from .options import Comparing, Options, checked, files_of_options, replacements_of, target_of_options
-from .stages import Job, blockers_of, state_opset
-
-if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
-    from ..comparison.verification import Verified
+from .comparing import Conversion, Judgement, judge
+from .options import Comparing, Options, checked, files_of_options, replacements_of
+from .stages import Aim, End, Job, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -80,10 +74,10 @@ def convert_version(
 def convert_opened(opening: Opening, target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
     """Convert as `convert_version` does, with arguments that `checked` accepted. `opening` opens the model."""
     opened, conversion = _convert(opening, target, options, compare)
-    _judge(conversion, compare, options)
+    report = _report(conversion, judge(conversion, compare, options), [])
     result = opened.close()
-    _log_report(conversion.report, "converted")
-    return ConversionResult(result, conversion.report)
+    _log_report(report, "converted")
+    return ConversionResult(result, report)
 
 
 def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
@@ -118,13 +112,12 @@ def convert_file(
     with _opening(source, destination, [*others, *files_of_options(options)]) as opening:
         opened, conversion = _convert(opening, target, options, compare)
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
-            conversion.report.notes += staged.notes
-            _judge(conversion, compare, options, staged.path)
+            report = _report(conversion, judge(conversion, compare, options, staged.path), staged.notes)
             if announce is not None:
-                announce(conversion.report, staged.path)
+                announce(report, staged.path)
             staged.commit()
-    _log_report(conversion.report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
-    return conversion.report
+    _log_report(report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
+    return report
 
 
 def round_trip(
@@ -188,7 +181,7 @@ def _opening(model: AnyModel, output: str | os.PathLike[str] | None = None, othe
 
 
 def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
-    """What `work` returns for the model.
+    """Do `work` on the model, and return its result.
 
     If the model is not valid, it is repaired and tried once more, provided that a repair applies.
     """
@@ -238,172 +231,77 @@ def _log_report(report: Report, what: str) -> None:
 _T = TypeVar("_T")
 
 
+def _ready(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_repaired: bool) -> _Started:
+    """Take a model through all stages before its conversion."""
+    job = Job(skeleton, options, repairs, keep_repaired=keep_repaired)
+    ready = job.apply_patterns(job.check_input(target), target)
+    return _Started(job, job.aim(ready.model, target), ready.written)
+
+
+class _Started(NamedTuple):
+    """A conversion that is about to begin. `written` is what the user's RewriteRules changed."""
+
+    job: Job
+    aim: Aim
+    written: Sequence[Change]
+
+
 def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
-    job = Job(skeleton, target, options, repairs)
-    job.check_input()
-    job.apply_patterns()
-    trouble = job.aim(target)
+    job, aim, written = _ready(skeleton, target, options, repairs, keep_repaired=False)
+    source = job.prepared.opset
+    outcomes: dict[int | None, Outcome] = {}
 
     def dry_run(opset: int | None) -> Outcome:
         if opset not in outcomes:
-            copy, outcome = job.try_at(opset)
+            copy, outcome = job.try_at(opset, aim.model)
             outcomes[opset] = outcome
             if outcome.warnings and not outcome.blockers:
-                if job.source is not None and opset is not None:
-                    state_opset(copy.proto, all_graphs(copy.proto), job.source, opset)
-                outcome.blockers = job.check_result(copy, outcome)
+                if source is not None and opset is not None:
+                    state_opset(copy.proto, all_graphs(copy.proto), source, opset)
+                outcome.blockers = list(job.check_result(copy, outcome, aim.model.original).blockers)
         return outcomes[opset]
 
-    outcomes: dict[int | None, Outcome] = {}
-    outcome = dry_run(job.target)
-    outcome.remarks += trouble
-    report = job.report(outcome)
-    report.not_loaded = job.not_loaded()
-    report.blockers = blockers_of(outcome, options.strict, job.repairs)
-    if job.source is not None:
-        report.reach = find_reach(job.source, newest_opset(), dry_run)
-    return report
+    outcome = dry_run(aim.target)
+    outcome.remarks += aim.avoided
+    blockers = blockers_of(outcome, options.strict, job.prepared.repairs)
+    reach = None if source is None else find_reach(source, newest_opset(), dry_run)
+    return job.report(aim.target, outcome, written, End(job.prepared.ir_version, blockers=blockers, reach=reach))
 
 
-class _Conversion(NamedTuple):
-    """A conversion that is done: the converted model, `result`, and the `original` to compare it with, or None."""
-
-    report: Report
-    result: Skeleton
-    original: Snapshot | None
-    """The model as it was read."""
-    repaired: Snapshot | None
-    """The model behind its repairs, which stands in where the original does not run; None where nothing was repaired."""
-    repairs: Sequence[Remark]
-    aliases: Mapping[str, str]
-    corrected: Sequence[Remark] = ()
-    """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
-    specialized: Skeleton | None = None
-    """The original with those functions specialized or inlined that are so in the result; None where there are none."""
-
-
-def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
+def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, Conversion]:
     """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
 
-    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
+    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, Conversion]:
         return opened, _convert_opened(opened, target, options, repairs)
 
     keeps = compare != "off" or bool(options.verify_with)
     return _repaired(lambda: opening(keeps), options, work)
 
 
-def _convert_opened(opened: Opened, target: int | None, options: Options, repairs: Sequence[Remark]) -> _Conversion:
+def _convert_opened(opened: Opened, target: int | None, options: Options, repairs: Sequence[Remark]) -> Conversion:
     skeleton = opened.skeleton
-    job = Job(skeleton, target, options, repairs, keep_repaired=opened.original is not None)
-    job.check_input()
-    job.apply_patterns()
-    job.aim(target)
-    outcome = job.run(job.model, job.target)
-    blockers = blockers_of(outcome, options.strict, job.repairs)
+    job, aim, written = _ready(skeleton, target, options, repairs, keep_repaired=opened.original is not None)
+    converted = job.convert(aim.model, aim.target)
+    blockers = blockers_of(converted.outcome, options.strict, job.prepared.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
-    report = job.report(outcome)
-    report.not_loaded = job.not_loaded()
-    report.operators_after = job.stamp()
-    report.ir_version = skeleton.proto.ir_version
+    operators = job.stamp(converted, aim.target)
     skeleton.seal()
-    blockers = job.check_result(skeleton, outcome)
-    if blockers:
-        raise UnconvertibleError(blockers)
-    report.remarks += job.corrected
-    report.checked = f"onnx.checker {onnx.__version__}, full check"
-    specialized = None if opened.original is None else job.specialized
-    return _Conversion(report, skeleton, opened.original, job.repaired, job.repairs, job.model.replaced, job.corrected, specialized)
+    checked = job.check_result(skeleton, converted.outcome, converted.model.original)
+    if checked.blockers:
+        raise UnconvertibleError(checked.blockers)
+    return Conversion(job, aim.target, converted, written, operators, opened.original, checked.corrected)
 
 
-def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
-    """Compare and verify the result as requested, and note the outcome in the report. `written` is the file with the result, if
-    there is one.
-
-    Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
-    """
-    if how != "off":
-        conversion.report.comparison = _compare(conversion, how, options, written)
-    comparison = conversion.report.comparison
-    if conversion.corrected and (comparison is None or comparison.status != "equal"):
-        wrong = conversion.corrected[0]
-        what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
-        advice = "correct the declaration, or let the models be compared"
-        raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
-    if options.verify_with:
-        conversion.report.verified = _verify(conversion, options)
-
-
-def _verify(conversion: _Conversion, options: Options) -> Verified:
-    """Run the result in the runtime of --verify-with. Raises CompareError where it does not run there, or gives other outputs."""
-    from ..comparison.verification import usual_runs
-    from ..runtimes.verifying import bounds_of, verify_in
-
-    bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
-    reason = ""
-    for number, original in enumerate(_originals(conversion)):
-        model = _model_of(original, options)
-        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (result, runs):
-            if not isinstance(runs, str):
-                _note_repairs(conversion, number, reason)
-                return verify_in(target_of_options(options), result, runs, bounds)
-        reason = reason or runs
-    raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
-
-
-def _originals(conversion: _Conversion) -> list[Snapshot]:
-    """The models to compare the result with: the model as it was read, and behind its repairs where that one does not run."""
-    return [original for original in (conversion.original, conversion.repaired) if original is not None]
-
-
-def _model_of(original: Snapshot, options: Options) -> Model:
-    """`original`, in the opset that the user says it has."""
-    skeleton = original.skeleton()
-    if options.assume_opset is not None:
-        stamp(skeleton.proto, options.assume_opset)
-    return Model(skeleton, constants_as_initializers=False, semantics=options.semantics)
-
-
-def _file_of(original: Snapshot, options: Options) -> Path | None:
-    """The file with exactly this model, of the opset that the user says it has; None where there is none."""
-    return original.path if options.assume_opset is None else None
-
-
-def _note_repairs(conversion: _Conversion, number: int, reason: str) -> None:
-    """Say in the report that the comparison starts behind the repairs, which is at the original with this `number` if not 0."""
-    if number:
-        repairs = "; ".join(dict.fromkeys(remark.message for remark in conversion.repairs))
-        message = f"as it was read it does not run ({reason}), so that the comparison starts behind its repairs: {repairs}"
-        conversion.report.remarks.append(Remark("warning", "Model", conversion.result.proto.graph.name, "as it was read", message))
-
-
-def _compare(
-    conversion: _Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None = None
-) -> Comparison:
-    """Compare the result with the original. `written` is the file with the result, if there is one.
-
-    Raises CompareError where the models differ, or where a comparison was required and is not possible.
-    """
-    from ..comparison import verification  # a third of our own imports, and not needed where nothing is compared
-
-    inexact, sums = conversion.report.inexact, conversion.report.sums
-    like_bfloat16 = UNROUNDED in inexact
-    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
-    warned = any(remark.kind == "warning" for remark in conversion.report.remarks)  # perhaps of sizes at which the result fails
-    settings = verification.Settings(
-        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes, edges=not warned
+def _report(conversion: Conversion, judgement: Judgement, notes: list[str]) -> Report:
+    """The report of a conversion that succeeded. `notes` say what the user has to know about the data files."""
+    end = End(
+        ir_version=conversion.result.proto.ir_version,
+        operators=conversion.operators,
+        remarks=[*conversion.corrected, *judgement.remarks],
+        notes=notes,
+        checked=f"onnx.checker {onnx.__version__}, full check",
+        comparison=judgement.comparison,
+        verified=judgement.verified,
     )
-    found: list[Comparison] = []
-    for original in _originals(conversion):
-        files = verification.Files(_file_of(original, options), written)
-        originals = verification.Originals(_model_of(original, options), conversion.specialized)
-        found.append(verification.verify(originals, conversion.result, conversion.aliases, settings, files))
-        if found[-1].status in ("equal", "different"):
-            break
-    comparison = found[-1] if found[-1].status != "not compared" else found[0]
-    _note_repairs(conversion, found.index(comparison), found[0].reason)
-    if comparison.status == "different":
-        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
-    if comparison.status != "equal" and how == "required":
-        raise CompareError(f"the result could not be compared: {comparison.reason}")
-    return comparison
+    return conversion.job.report(conversion.target, conversion.converted.outcome, conversion.written, end)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
-"""How original and result are compared.
+"""The ways to compare original and result.
 
 "auto": as whole models if they are small enough, else node by node; "model": only as whole models; "nodes": only node by node;
 "required": as "auto", but it is an error if this is impossible; "off": not at all.

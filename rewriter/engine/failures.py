@@ -1,4 +1,4 @@
-"""What becomes of an exception that leaves a rule and is no refusal: it is a bug in the rule, and not a mistake in the model."""
+"""Reports an exception that leaves a rule and is no refusal: it is a bug in the rule, and not a mistake in the model."""
 
 from __future__ import annotations
 

@@ -9,36 +9,30 @@ refused if one of these has a type that the target lacks.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto
 
 from ..errors import Blocker, Unconvertible
 from ..graph import hints
 from ..graph.model import Model
-from ..graph.operators import Operators
-from ..graph.protos import GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
-from ..opsets import facts, folding, inference, transitions
+from ..opsets import facts, inference, transitions
 from ..opsets.facts import Kind, Work
-from ..storage.payload import element_bits, tensor_of
-from ..storage.widened import elements_of_bytes
-from .cleanup import clean
-from .conversion import rebuild
+from ..opsets.stated_types import stated_types
+from . import unused
+from .between_casts import first_opset, reduces
 from .failures import NOT_OF_THE_RULE, raise_rule_error
-from .outcome import Change, Outcome, Remark
+from .outcome import Outcome, Remark
 from .registry import Registry
+from .retyping import NAME, Retyping
 from .selection import Selection
 from .task import Task
-from .widening import first_opset, reduces
+from .walk import Walk
 
-NAME = "narrow_types"
-"""The name by which --only and --skip refer to this mechanism."""
 _WIDER = {
     **dict.fromkeys(("int4", "int2"), ("int8",)),
     **dict.fromkeys(("uint4", "uint2"), ("uint8",)),
@@ -50,7 +44,7 @@ _WIDER = {
 NARROW_TYPES = frozenset(_WIDER)
 """The names of the types that can be replaced."""
 _ALSO_KEEP = frozenset({Kind.MOVES, Kind.FILLS, Kind.SEQUENCE, Kind.CONTROL})
-"""What operators do that make no new values but zeros and ones, beside those whose work is to move or to order."""
+"""The kinds of operators that make no new values but zeros and ones, beside those whose work is to move or to order."""
 FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
 """The value of --allow that permits to compute in float what the model computes in bfloat16, without its rounding."""
 ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
@@ -62,7 +56,7 @@ _HINT = "change the model's inputs and outputs to a type that the target has, an
 
 
 class Wishes(NamedTuple):
-    """How types are to be widened.
+    """The user's wishes for the widening of types.
 
     `unrounded_bfloat16`: operations in bfloat16 become operations in float, whose results are not rounded to bfloat16.
     `unpack_at_run_time`: stored tensors with less than 16 bits for an element stay packed, and nodes of the graph unpack them.
@@ -87,22 +81,22 @@ def widen_types(
     model.wider = wider
     if wishes.unrounded_bfloat16:
         model.unrounded = wider.keys() & {_number(_BFLOAT16)}
-    return _Widening(model, registry, wishes, refused).run()
+    return Widening(model, registry, wishes, refused).run()
 
 
 def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[int, int]:
     """The types that `model` has and the target lacks, mapped to the wider types, both as numbers of TensorProto.DataType."""
     goes_down = target < model.main.opset
     absent = {kind for kind in _WIDER if kind in refused or (goes_down and _is_absent(kind, target))}
-    present = transitions.stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
+    present = stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
     return {_number(kind): _number(_wider(kind, refused)) for kind in sorted(absent & present)}
 
 
 def lost_types(original: Model, result: ModelProto) -> set[int]:
     """The types in `original` that were replaced by wider ones in `result`, as numbers of TensorProto.DataType."""
-    narrow = NARROW_TYPES & transitions.stated_types(original.survey.graphs, original.survey.operators)
+    narrow = NARROW_TYPES & stated_types(original.survey.graphs, original.survey.operators)
     graphs = all_graphs(result) if narrow else []
-    left = transitions.stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
+    left = stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
     return {_number(kind) for kind in narrow - left}
 
 
@@ -121,27 +115,29 @@ def _is_absent(kind: str, target: int) -> bool:
     return born is not None and born > target
 
 
-class _Widening:
-    """Widens the types of one model."""
+class Widening(Walk):
+    """Widens the types of one model: a pass over its nodes, after which they compute in wider types, and then what states types."""
 
     def __init__(self, model: Model, registry: Registry, wishes: Wishes, refused: Mapping[str, str]) -> None:
-        self._model = model
+        super().__init__(model)
         self._registry = registry
         self._wishes = wishes
         self._refused = refused
         self._narrow = {f"tensor({inference.elem_type_name(number)})" for number in model.wider}
         self._functions = {(function.domain, function.name) for function in model.proto.functions}
         self._may_take: dict[tuple[str, int], bool] = {}
-        self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        self._refuse_interface()
+        """Widen all types. Where there are blockers, the model is only partly changed."""
+        interface = list(self._refused_ends())
         for scope in (self._model.main, *self._model.functions):
-            self._widen_nodes(scope)
+            self._walk(scope)
+        self.outcome.blockers = [*interface, *self.notes.blockers]
         if not self.outcome.blockers:
-            clean(self._model)
+            unused.remove(self._model)
+            retyping = Retyping(self._model, self.outcome, unpacks=self._wishes.unpack_at_run_time)
             for graph in reversed(all_graphs(self._model.proto)):  # the inner ones first: a graph that gets nodes copies its own
-                self._retype(graph)
+                retyping.retype(graph)
             self._note_lost_rounding()
         return self.outcome
 
@@ -151,38 +147,38 @@ class _Widening:
             message = "what was bfloat16 is computed in float: numbers differ by the rounding of bfloat16"
             self.outcome.remarks.append(Remark("warning", "model", self._model.proto.graph.name, "all graphs", message))
 
-    # -- nodes
-
-    def _refuse_interface(self) -> None:
+    def _refused_ends(self) -> Iterator[Blocker]:
+        """Blockers for inputs and outputs of the model, which keep their types."""
         graph = self._model.proto.graph
         for what, values in (("input", graph.input), ("output", graph.output)):
             for value in values:
                 kind = self._narrow_kind(inference.type_string(value.type))
                 if kind:
                     reason = f"the model's {what} is {kind}, which {self._lacks(kind)}"
-                    self.outcome.blockers.append(Blocker(what.capitalize(), value.name, "main graph", "", reason, _HINT))
+                    yield Blocker(what.capitalize(), value.name, "main graph", "", reason, _HINT)
 
-    def _widen_nodes(self, scope: Scope) -> None:
-        """Let the nodes of one graph, and of its subgraphs, compute in wider types."""
-        replaced: dict[int, list[NodeProto]] = {}
+    def _replaced(self, scope: Scope) -> Iterator[tuple[int, list[NodeProto]]]:
+        """Let the nodes of one graph, and before them those of its subgraphs, compute in wider types."""
         for index, proto in enumerate(scope.graph.node):
             for child in scope.children(proto, index, scope.opset):
-                self._widen_nodes(child)
+                self._walk(child)
             node = Task(proto, scope, scope.opset, index)
-            try:
-                self._widen_node(node)
-            except Unconvertible as refusal:
-                blocker = Blocker(node.op_type, node.name, node.where, "", refusal.reason, refusal.hint)
-                self.outcome.blockers.append(blocker)
-            except NOT_OF_THE_RULE:
-                raise
-            except Exception as error:
-                rule = self._registry.widening(node.op_type)
-                raise_rule_error(NAME if rule is None else rule.name, node, "", error)
+            self._visit(node)
             if node.has_company:
-                replaced[index] = [made.proto for made in node.results()]
-        if replaced:
-            rebuild(scope, replaced)
+                yield index, [made.proto for made in node.results()]
+
+    def _visit(self, node: Task) -> None:
+        """Let one node compute in wider types, or note why it cannot."""
+        origin = (node.op_type, node.name)
+        try:
+            self._widen_node(node)
+        except Unconvertible as refusal:
+            self.notes.block(node, None, refusal, origin)
+        except NOT_OF_THE_RULE:
+            raise
+        except Exception as error:
+            rule = self._registry.widening(node.op_type)
+            raise_rule_error(NAME if rule is None else rule.name, node, "", error)
 
     def _widen_node(self, node: Task) -> None:
         """Let one node compute in wider types. Raises Unconvertible where that is impossible, or not certain to be right."""
@@ -198,8 +194,9 @@ class _Widening:
             op_type = node.op_type
             rule.apply(node)
             if node.changed:
-                self.outcome.changes.append(Change(rule.name, op_type, node.name, node.where))
-                self.outcome.remarks += [Remark("warning", op_type, node.name, node.where, text) for text in node.cautions]
+                self.notes.change(rule.name, node, op_type)
+                for text in node.cautions:
+                    self.notes.remark("warning", node, text, op_type)
                 if not rule.exact:
                     self.outcome.inexact.add(rule.name)
         elif not _keeps_values(node):
@@ -260,121 +257,6 @@ class _Widening:
         """The narrow element type in a type string, also of sequences; "" where there is none."""
         kind = "" if type_string is None else type_string.rpartition("(")[2].rstrip(")")
         return kind if f"tensor({kind})" in self._narrow else ""
-
-    # -- what states types
-
-    def _retype(self, graph: GraphLike) -> None:
-        """Write the wider types wherever `graph` states a narrow one, and widen its tensors. Subgraphs are not included."""
-        for value in _stated_values(graph):
-            self._retype_type(value.type)
-        if isinstance(graph, GraphProto):
-            for tensor in list(graph.initializer):
-                if self._stays_packed(tensor):
-                    self._unpack(graph, tensor)
-                else:
-                    self._retype_tensor(tensor)
-            for sparse in graph.sparse_initializer:
-                self._retype_tensor(sparse.values)
-        for node in graph.node:
-            for attribute in node.attribute:
-                self._retype_attribute(attribute)
-
-    def _retype_attribute(self, attribute: AttributeProto) -> None:
-        if attribute.name == "stash_type":
-            return  # what a normalization computes in, which a wider type would change
-        if attribute.type == AttributeProto.INT and attribute.name in transitions.TYPE_ATTRIBUTES:
-            attribute.i = self._model.wider.get(attribute.i, attribute.i)
-        elif attribute.type == AttributeProto.TENSOR:
-            self._retype_tensor(attribute.t)
-        elif attribute.type == AttributeProto.SPARSE_TENSOR:
-            self._retype_tensor(attribute.sparse_tensor.values)
-        elif attribute.type == AttributeProto.TYPE_PROTO:
-            self._retype_type(attribute.tp)
-        for tensor in attribute.tensors:
-            self._retype_tensor(tensor)
-
-    def _retype_tensor(self, tensor: TensorProto) -> None:
-        """Widen one stored tensor. Raises InvalidModelError where its data does not fit its type and shape."""
-        wide = self._model.wider.get(tensor.data_type)
-        if wide is None:
-            return
-        kind = inference.elem_type_name(tensor.data_type)
-        tensor.CopyFrom(self._model.skeleton.widened(tensor, wide))
-        self.outcome.changes.append(Change(f"{NAME}.{kind}", "tensor", tensor.name, "stored"))
-
-    def _stays_packed(self, tensor: TensorProto) -> bool:
-        """Whether nodes of the graph unpack `tensor`.
-
-        That is not worth it for a tensor that is so small that it would be folded.
-        """
-        fills_bytes = tensor.data_type in self._model.wider and 8 % element_bits(tensor) == 0
-        return self._wishes.unpack_at_run_time and fills_bytes and math.prod(tensor.dims) > folding.MAX_ELEMENTS
-
-    def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
-        """Store `tensor` as bytes, and put nodes before all others of `graph` that look up the elements for each byte."""
-        narrow, dims, name = tensor.data_type, list(tensor.dims), tensor.name
-        tensor.CopyFrom(self._model.skeleton.packed(tensor))
-        tensor.name = self._model.fresh_name(f"{name}_packed")
-        table = elements_of_bytes(narrow, self._model.wider[narrow])
-        per_byte, count = table.shape[1], math.prod(dims)
-        made = _Maker(self._model, graph, name)
-        op = made.op
-        value = op.Gather(op.const(table, table.dtype), op.Cast(tensor.name, to=TensorProto.INT32))
-        if count % per_byte:
-            value = op.Slice(op.Reshape(value, op.int64([-1])), op.int64([0]), op.int64([count]))
-        op.Reshape(value, op.int64(dims), output=name)
-        made.put_first()
-        kind = inference.elem_type_name(narrow)
-        self.outcome.changes.append(Change(f"{NAME}.unpack_{kind}", "tensor", name, "stored"))
-
-    def _retype_type(self, kind: TypeProto) -> None:
-        which = kind.WhichOneof("value")
-        if which in ("tensor_type", "sparse_tensor_type"):
-            tensor = getattr(kind, which)
-            tensor.elem_type = self._model.wider.get(tensor.elem_type, tensor.elem_type)
-        elif which in ("sequence_type", "optional_type"):
-            self._retype_type(getattr(kind, which).elem_type)
-
-
-class _Maker:
-    """Makes nodes and constants that replace the tensor `name` of `graph`."""
-
-    def __init__(self, model: Model, graph: GraphProto, name: str) -> None:
-        self._model = model
-        self._graph = graph
-        self._name = name
-        self._nodes: list[NodeProto] = []
-
-    @property
-    def op(self) -> Operators:
-        return Operators(self._make, self._add_constant)
-
-    def _add_constant(self, value: Any, dtype: Any) -> str:
-        name = self._model.fresh_name(f"{self._name}_constant")
-        self._graph.initializer.append(tensor_of(np.array(value, dtype), name))
-        return name
-
-    def _make(
-        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
-    ) -> list[str]:
-        fresh = self._model.fresh_name
-        names = [fresh(f"{self._name}_{op_type.lower()}") for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
-        self._nodes.append(helper.make_node(op_type, inputs, names, name=self._model.node_name(names[0]), **attributes))
-        return names
-
-    def put_first(self) -> None:
-        """Put the new nodes before all others of the graph."""
-        others = list(self._graph.node)
-        del self._graph.node[:]
-        self._graph.node.extend([*self._nodes, *others])
-
-
-def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:
-    """The entries that state types of values in `graph`. Before onnx 1.16, a function had none."""
-    if isinstance(graph, GraphProto):
-        yield from graph.input
-        yield from graph.output
-    yield from getattr(graph, "value_info", ())
 
 
 def _keeps_values(node: Task) -> bool:

@@ -52,6 +52,11 @@ class Rewrite:
     """The operator that the node had."""
     nodes: list[NodeProto]
 
+    @property
+    def original(self) -> NodeProto:
+        """The node as it was read."""
+        return self.scope.original_graph.node[self.index]
+
     def settle(self, removed: set[str]) -> None:
         """Use the names of the final result, and leave out nodes that were removed because nothing reads them."""
         aliases, resolve = self.scope.model.aliases, self.scope.resolve

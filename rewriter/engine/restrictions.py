@@ -1,4 +1,4 @@
-"""What the result may not contain although its opset has it, because a runtime that the result is for does not accept it."""
+"""Restrictions of the result beyond those of its opset: operators, types and forms that a runtime does not accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen to the nodes of each operator on the way to the target. It is looked up once for a model, not for each node."""
+"""Finds the changes that are possible for nodes of each operator on the way to the target, once for a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
-from ..opsets.transitions import Delta, Transition
+from ..opsets.delta import Delta
+from ..opsets.transitions import Transition
 from .registry import Registry, Rule
 from .restrictions import Restrictions
 from .selection import Selection
@@ -53,7 +54,7 @@ class Step:
 
 
 class Route:
-    """What may happen to the nodes of one operator, starting in the form of one opset.
+    """The changes that are possible for the nodes of one operator, starting in the form of one opset.
 
     `step` is the first step that may change a node.
     """
@@ -110,7 +111,7 @@ class Routes:
         return self.find(label, transitions.form_opset(label, scope.opset), target, made) or STAYS
 
     def find(self, op_type: str, opset: int, target: int, made: bool) -> Route | None:
-        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
+        """The changes that are possible for `op_type` nodes between `opset` and `target`; None where there are none.
 
         Nodes `made` by rules, or put between Casts, may have types that the model did not have.
         """
@@ -120,7 +121,7 @@ class Routes:
         return self._found[key]
 
     def form_that_loses(self, op_type: str, opset: int) -> Delta | None:
-        """What `op_type` takes at `opset`, where that is less than the newest version takes and the model may have such types."""
+        """The form of `op_type` at `opset` if it takes fewer types than the newest version, and the model may have such types."""
         key = (op_type, opset)
         if key not in self._forms:
             form = transitions.form_of_rules(op_type, opset)

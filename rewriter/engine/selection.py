@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from ..errors import ArgumentError
+from .registry import Rule
 
 MECHANISMS = {
     "expansion": "an operator that the target lacks becomes its constant value, or ONNX's own function body",
-    "widening": "an operator that does not support a type works in a wider one, between two Casts",
+    "between_casts": "an operator that does not support a type works in a wider one, between two Casts",
     "narrow_types": "a type that the target lacks is replaced, in the whole model, by a wider one that holds its values",
 }
-"""What the engine does for any operator without a rule, under the name "expansion.OPERATOR" or "widening.OPERATOR".
+"""The means of the engine for operators without a rule, under names such as "expansion.OPERATOR" or "between_casts.OPERATOR".
 
 --only and --skip can name it like a module of rules.
 """
@@ -35,3 +39,13 @@ class Selection(NamedTuple):
 def _names(rule: str) -> set[str]:
     """The names by which a rule can be selected: its own and that of its module."""
     return {rule, rule.partition(".")[0]}
+
+
+def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
+    """Raises ArgumentError where one of the `names` in --only and --skip is neither of `rules`, nor of a module or mechanism."""
+    known = {rule.name for rule in rules}
+    modules = {name.partition(".")[0] for name in known}
+    for name in names:
+        is_mechanism = name.partition(".")[0] in MECHANISMS
+        if not is_mechanism and name not in known | modules:
+            raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")

@@ -17,10 +17,10 @@ from ..graph.scope import Scope
 from ..opsets import facts, inference
 from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
-from .cleanup import HAVE_EFFECTS
+from .between_casts import holds
 from .standing import Standing
 from .task import Task
-from .widening import holds
+from .unused import HAVE_EFFECTS
 
 _NOT_COMPARED = HAVE_EFFECTS | facts.with_word("may-draw") | GRAPH_HOLDERS
 """Operators of which two equal nodes may give different results, or that take long to compare."""

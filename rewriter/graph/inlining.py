@@ -15,7 +15,7 @@ from ..errors import InvalidModelError
 from .protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, defined_names, shown_name, subgraphs
 
 MOST_NESTED = 30
-"""How deep subgraphs may be nested after inlining. protobuf reads at most 100 messages in each other, three for each level."""
+"""The depth of subgraphs after inlining, at most. protobuf reads at most 100 messages in each other, three for each level."""
 Key = tuple[str, str, str]
 """The domain, name and overload of a function."""
 
@@ -228,7 +228,7 @@ def _value_names(graph: GraphLike) -> Iterator[str]:
 
 
 def _nesting(graph: GraphLike) -> int:
-    """How deep subgraphs are nested in `graph`; 0 where it has none."""
+    """The depth of the subgraphs in `graph`; 0 where it has none."""
     return max((1 + _nesting(inner) for node in graph.node for _, inner in subgraphs(node)), default=0)
 
 

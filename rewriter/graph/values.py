@@ -1,4 +1,4 @@
-"""What rules ask about values: is one constant, what is its type, what is its shape?"""
+"""The questions of rules about values: is one constant, and of which type and shape?"""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def limit_memory(count: int) -> None:
 
 
 def _keep_memory_limit() -> None:
-    """What the parent may have becomes the most that `limit_memory` can give."""
+    """Note the limit of the parent, which is the most that `limit_memory` can give."""
     resource = _resource()
     if resource is None:
         return

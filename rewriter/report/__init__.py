@@ -1,1 +1,1 @@
-"""Reports on a conversion: as text, as JSON, and as an HTML page."""
+"""Reports on a conversion and on a run of many, in the formats of the table `FORMATS`."""

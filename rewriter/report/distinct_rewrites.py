@@ -40,7 +40,7 @@ class DistinctRewrite:
 
     @property
     def added(self) -> int:
-        """How many nodes the rewrites add to the model; negative if they remove some."""
+        """The number of nodes that the rewrites add to the model; negative if they remove some."""
         return self.count * (len(self.after) - len(self.before))
 
 

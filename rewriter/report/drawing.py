@@ -78,7 +78,7 @@ def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> D
 
 @dataclass(frozen=True)
 class Values:
-    """What is known about the values that the drawn nodes read and make: their `scope`, `constants` by
+    """The values that the drawn nodes read and make: their `scope`, `constants` by
     name, and their old names.
     """
 

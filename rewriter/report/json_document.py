@@ -5,23 +5,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from onnx import GraphProto, NodeProto, printer
 
-from ..errors import Blocker, SplitRewriteError, UnconvertibleError
-from ..graph.protos import has_text_names, shown_name
+from ..errors import Blocker
+from ..graph.protos import shown_name
+from .finished import Finished
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
-    from ..engine.outcome import Rewrite
     from .summary import Report
 
 SCHEMA = "split-rewrite/report"
@@ -32,28 +30,19 @@ LONGEST_TEXT = 2_000
 Document = dict[str, Any]
 
 
-class ModelFile(NamedTuple):
-    """A model file: the name that the user gave, and the path where it is at the moment."""
-
-    name: str
-    path: str
-
-
-def make_document(
-    source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
-) -> Document:
-    """All facts about one run, as JSON types. `report` is None where the run failed before a report was made."""
-    blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
+def make_document(finished: Finished) -> Document:
+    """All facts about one conversion, as JSON types."""
+    report, error = finished.report, finished.error
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "tool": {"split-rewrite": version("split-rewrite"), "onnx": onnx.__version__},
-        "outcome": outcome(report, error, destination),
-        "exit_status": exit_status,
+        "outcome": finished.outcome,
+        "exit_status": finished.exit_status,
         "message": "" if error is None else str(error),
-        "input": file_facts(source),
-        "output": None if destination is None or error is not None else file_facts(destination),
-        "blockers": [_blocker(blocker) for blocker in blockers],
+        "input": finished.source.facts(),
+        "output": None if finished.written is None else finished.written.facts(),
+        "blockers": [_blocker(blocker) for blocker in finished.blockers],
         **({} if report is None else _done(report)),
     }
 
@@ -63,29 +52,10 @@ def dump(document: Document) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def outcome(report: Report | None, error: BaseException | None, destination: ModelFile | None) -> str:
-    """How the run ended: "converted", "convertible", "not convertible", "unusable", "failed a check" or "failed"."""
-    if error is None:
-        if destination is not None:
-            return "converted"
-        return "convertible" if report is not None and not report.blockers else "not convertible"
-    names = {1: "not convertible", 2: "unusable", 3: "failed a check"}
-    return names[error.exit_status] if isinstance(error, SplitRewriteError) else "failed"
-
-
-def file_facts(model: ModelFile) -> Document:
-    """Name, size in bytes and SHA-256 of a model file; None where it cannot be read. External data is not included."""
-    unknown = {"path": model.name, "bytes": None, "sha256": None}
-    if not os.path.isfile(model.path):
-        return unknown  # a pipe would have to be read to its end
-    try:
-        with open(model.path, "rb") as file:
-            digest = hashlib.sha256()
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-            return {"path": model.name, "bytes": file.tell(), "sha256": digest.hexdigest()}
-    except OSError:
-        return unknown
+def dump_line(document: Document) -> str:
+    """The document as one line of text. Names that are not valid Unicode are escaped, so that they can be read back."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="backslashreplace").decode() + "\n"
 
 
 def _blocker(blocker: Blocker) -> Document:
@@ -124,7 +94,7 @@ def _done(report: Report) -> Document:
 
 def _rewrites(report: Report) -> Iterable[Document]:
     for rewrite in report.rewrites:
-        before = original_node(rewrite)
+        before = rewrite.original
         yield {
             "where": rewrite.scope.where,
             "op_type": before.op_type,
@@ -132,17 +102,6 @@ def _rewrites(report: Report) -> Iterable[Document]:
             "before": node_text(before),
             "after": [node_text(node) for node in rewrite.nodes],
         }
-
-
-def without_unprintable(report: Report) -> Report:
-    """`report` without the rewrites of nodes whose names are not valid UTF-8, which text, page and JSON cannot show."""
-    printable = [r for r in report.rewrites if all(map(has_text_names, (original_node(r), *r.nodes)))]
-    return replace(report, rewrites=printable)
-
-
-def original_node(rewrite: Rewrite) -> NodeProto:
-    """The node as it was read."""
-    return rewrite.scope.original_graph.node[rewrite.index]
 
 
 def node_text(node: NodeProto) -> str:

@@ -21,7 +21,7 @@ MARGIN = 6.0
 _VIRTUAL_WIDTH = 8.0
 """The pixels that an edge takes in a layer that it passes."""
 _SWEEPS = 8
-"""How often the layers are sorted and spread, downwards and upwards."""
+"""The number of times that the layers are sorted and spread, downwards and upwards."""
 _PORT_GAP = 22.0
 """The pixels between two edges at the same side of a box."""
 

@@ -48,7 +48,7 @@ class Report:
     runtimes: str = ""
     """The runtimes that the result is for, such as "OpenVINO 2024.2 and MNN 3.6"."""
     notes: list[str] = field(default_factory=list)
-    """What the user has to know about the data files."""
+    """Messages for the user about the data files."""
     checked: str = ""
     comparison: Comparison | None = None
     verified: Verified | None = None
@@ -80,7 +80,7 @@ class Report:
 
     @property
     def warnings(self) -> list[str]:
-        """What the user has to know although the conversion succeeded, one line each. What is true of many nodes is said once."""
+        """Messages for the user about a conversion that succeeded, one line each. A message about many nodes is given once."""
         return list(_warnings(self))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is known about runtimes, as text for --list-runtimes and the documentation."""
+"""Describes runtimes as text for --list-runtimes and the documentation."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class OpsetRange(NamedTuple):
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What a range of releases accepts.
+    """The models that a range of releases accepts.
 
     `evidence` is a text such as "tried with 1.4.1" or "by documentation"; `source` says where to find it.
     """

@@ -25,17 +25,17 @@ OUTPUT, DATA_OF_OUTPUT = "OUTPUT", "the data file of OUTPUT"
 DATA_OF_REPLACED = "the external data of the model that OUTPUT replaces"
 INPUT_DATA, LIST, PROFILE = "a file of --input-data", "a list of inputs", "a profile of --for"
 ADAPTER, PYTHON = "the module of an adapter", "the interpreter of --python"
-REPORT, PAGE, RECORD, STDOUT = "a report", "the page of a model", "the record of --resume", "the text on standard output"
-"""How messages name the files."""
+REPORT, PAGE_OF_MODEL, RECORD, STDOUT = "a report", "the page of a model", "the record of --resume", "the text on standard output"
+"""The names of the files in messages."""
 
-_WRITTEN = (OUTPUT, DATA_OF_OUTPUT, REPORT, PAGE, RECORD, STDOUT)
+_WRITTEN = (OUTPUT, DATA_OF_OUTPUT, REPORT, PAGE_OF_MODEL, RECORD, STDOUT)
 _OF_ONE_OF_MANY = {
     OUTPUT: "the result of {model}",
     DATA_OF_INPUT: "the external data of {model}",
     DATA_OF_OUTPUT: "the data file of the result of {model}",
     DATA_OF_REPLACED: "the external data of the earlier result of {model}",
 }
-"""How messages name the files of one model of many."""
+"""The names of the files of one model of many, in messages."""
 _OF_A_MODEL = (INPUT, DATA_OF_INPUT, OUTPUT, DATA_OF_REPLACED)
 
 

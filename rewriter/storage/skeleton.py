@@ -11,9 +11,9 @@ from onnx import ModelProto, SparseTensorProto, TensorProto
 
 from ..errors import InvalidModelError
 from . import wire
+from .foreign_tensors import ForeignTensors
 from .payload import (
     LOCATION_KEY,
-    ForeignTensors,
     Payload,
     cut_payload,
     decoded,

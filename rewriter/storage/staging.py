@@ -18,9 +18,10 @@ from typing import IO
 from .. import progress
 from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
+from .foreign_tensors import ForeignTensors
 from .layout import PAGE, Layout, lay_out
 from .paths import Destination, Path_, create, explained, identity_of, temporary_path
-from .payload import ForeignTensors, Payload
+from .payload import Payload
 from .reading import data_locations
 from .skeleton import Skeleton
 from .source_file import SourceFile, data_file

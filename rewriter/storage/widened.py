@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 from onnx import TensorProto
 
+from .foreign_tensors import ForeignTensors
 from .payload import (
     MARK,
     RAW_DATA,
-    ForeignTensors,
     Payload,
     decoded,
     element_bits,

@@ -18,7 +18,7 @@ from .axes import require_axis
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one element."""
 _MAX_LOOK_BACK = 8
-"""How many nodes back the proof of a sign looks. Exporters put one or two between the source of indices and a Gather."""
+"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:

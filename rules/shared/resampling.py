@@ -1,4 +1,4 @@
-"""What Resize computes along one axis of known length: for each element of the result, which elements of the input it combines, and
+"""Resize along one axis of known length: for each element of the result, which elements of the input it combines, and
 their weights.
 
 The results are numbers (numpy), not nodes.

@@ -20,7 +20,7 @@ from .tables import require_few
 ROI, SCALES, SIZES = 1, 2, 3
 """The positions of these inputs in a Resize, from opset 11 on."""
 _ROUNDING = 1e-6
-"""What a length is above a whole number, relative to itself, if only the scale in float32 is rounded."""
+"""The excess of a length over a whole number, relative to itself, that comes from rounding the scale to float32 alone."""
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 
 

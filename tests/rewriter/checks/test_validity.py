@@ -73,12 +73,6 @@ def test_an_absent_attribute_of_an_operator_with_a_function_body_is_valid() -> N
     assert result.graph.node == source.graph.node
 
 
-def test_nodes_that_differ_only_in_names_are_checked_once() -> None:
-    text = "g (float[4] x, float[4] z) => (float[4] y) { y = Clip(x)\n v = Clip(z)\n w = Clip(x, , z) }"
-    alike, other, third = (validity._form(node) for node in helpers.model(text).graph.node)
-    assert alike == other != third
-
-
 def test_more_data_than_a_tensor_has_elements() -> None:
     """onnx.checker sees only too little; no runtime loads such a model."""
     text = "{y = If(b) <then_branch = t () => (float[2] u) <float[2] c = {1, 2}> {u = Add(x, c)}, else_branch = e () => (float[2] v) {v = Neg(x)}>}"
@@ -87,6 +81,12 @@ def test_more_data_than_a_tensor_has_elements() -> None:
     tensor.ClearField("float_data")
     tensor.raw_data = bytes(12)
     assert helpers.invalidity(source, 11) == "tensor 'c': has 12 bytes of data, but its type and shape [2] take 8"
+
+
+def test_nodes_that_differ_only_in_names_are_checked_once() -> None:
+    text = "g (float[4] x, float[4] z) => (float[4] y) { y = Clip(x)\n v = Clip(z)\n w = Clip(x, , z) }"
+    alike, other, third = (validity._form(node) for node in helpers.model(text).graph.node)
+    assert alike == other != third
 
 
 def test_a_function_of_an_opset_that_does_not_exist() -> None:

@@ -1,4 +1,4 @@
-"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in test_errors."""
+"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in tests/system/errors/."""
 
 from __future__ import annotations
 
@@ -422,14 +422,14 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     program = (
         "import os, signal, sys, time\n"
-        "from split_rewrite.rewriter.cli import command\nfrom split_rewrite.rewriter.conversion import driver\n"
+        "from split_rewrite.rewriter.cli import command\nfrom split_rewrite.rewriter.conversion import comparing\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "def compare(*_):\n"
         "    assert len(os.listdir()) == 2\n"
         f"    os.kill(os.getpid(), signal.{signal_name})\n"
         "    time.sleep(60)\n"
-        "driver._compare = compare\n"
+        "comparing._compare = compare\n"
         "sys.argv = ['split-rewrite', 'm.onnx', 'o.onnx', '-t', '13']\n"
         "command.main()\n"
     )

@@ -21,6 +21,11 @@ def test_two_parts_of_a_conversion_are_told_as_one() -> None:
     assert list(map(str, both.changes)) == ["a.b: Split 's' (main graph)"]
 
 
+@pytest.mark.parametrize(("first", "later"), [(True, False), (False, True), (True, True), (False, False)])
+def test_sums_in_either_part_are_sums(first: bool, later: bool) -> None:
+    assert Outcome(sums=first).followed_by(Outcome(sums=later)).sums is (first or later)
+
+
 def test_a_warning_can_stop_the_conversion() -> None:
     blocker = WARNING.as_blocker("--strict treats warnings about nodes as errors")
     assert str(blocker) == ("Reshape 'r' (main graph): fails below opset 14 … hint: --strict treats warnings about nodes as errors")

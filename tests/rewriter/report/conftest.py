@@ -6,6 +6,7 @@ from pathlib import Path
 
 import helpers
 import onnx
+import pages
 import pytest
 
 
@@ -17,3 +18,8 @@ def save(tmp_path: Path):
         return str(path)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return pages.kinds(tmp_path_factory.mktemp("pages"))

@@ -18,8 +18,9 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
 from ..opsets import facts
+from ..opsets.delta import Delta
 from ..opsets.facts import Kind, Work
-from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
+from ..opsets.transitions import OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
 from .task import Task
 
@@ -66,7 +67,7 @@ class _Slot:
     """The element type of the value, as schemas write it."""
 
 
-def widen(node: Task, wrong: list[str], delta: Delta) -> bool:
+def put_between_casts(node: Task, wrong: list[str], delta: Delta) -> bool:
     """Wrap `node` in Casts, so that the values `wrong`, whose types the target does not accept, have types that it accepts.
 
     Returns whether the result is exact. Raises Unconvertible where no type is known to be right.

@@ -1,4 +1,4 @@
-"""The reports of a run for other programs: JUnit XML for build servers, SARIF for code scanning."""
+"""The report on a run as SARIF, for code scanning."""
 
 from __future__ import annotations
 
@@ -7,52 +7,15 @@ import os
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 from ..errors import UnconvertibleError
-from ..report.summary import likeness
-from .paths import is_uri
+from .summary import likeness
 from .totals import Entry, Totals
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _UNREADABLE = "unusable-model"
 _FAILED = "failed-conversion"
 _WARNING = "conversion-warning"
-
-
-def junit(totals: Totals) -> str:
-    """The run as JUnit XML: one test case for each model.
-
-    A model that the target cannot express, or that failed a check, is a failure; all other problems are errors.
-    """
-    statuses = [entry.exit_status for entry in totals.entries]
-    failures = sum(status in (1, 3) for status in statuses)
-    seconds = sum(entry.seconds for entry in totals.entries)
-    counts = {"tests": str(len(statuses)), "failures": str(failures), "errors": str(statuses.count(2)), "time": f"{seconds:.3f}"}
-    root = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(root, "testsuite", {"name": "split-rewrite", **counts})
-    for entry in totals.in_order:
-        suite.append(_test_case(entry))
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
-
-
-def _test_case(entry: Entry) -> ElementTree.Element:
-    folder, name = os.path.split(entry.source)
-    attributes = {"name": _xml(name), "classname": _xml(folder or "."), "time": f"{entry.seconds:.3f}"}
-    case = ElementTree.Element("testcase", attributes)
-    if entry.exit_status:
-        kind = "error" if entry.exit_status == 2 else "failure"
-        end = ElementTree.SubElement(case, kind, {"type": entry.outcome, "message": _xml(entry.reason)})
-        end.text = "\n".join(_xml(line) for line in entry.message.splitlines() or map(str, entry.blockers))
-    elif entry.warnings:
-        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_xml, entry.warnings))
-    return case
-
-
-def _xml(text: str) -> str:
-    """`text` without control characters and lone surrogates, which XML cannot contain, not even escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def sarif(totals: Totals) -> str:
@@ -91,7 +54,7 @@ def _results(entry: Entry, rules: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _result(entry: Entry, rule: str, level: str, message: str, place: str = "") -> dict[str, Any]:
-    uri = entry.source if is_uri(entry.source) else quote(os.fsencode(entry.source.replace(os.sep, "/")))
+    uri = entry.source if entry.is_at_uri else quote(os.fsencode(entry.source.replace(os.sep, "/")))
     location: dict[str, Any] = {"physicalLocation": {"artifactLocation": {"uri": uri}}}
     if place:
         location["logicalLocations"] = [{"fullyQualifiedName": place}]

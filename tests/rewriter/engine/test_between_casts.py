@@ -5,7 +5,7 @@ import pytest
 from helpers import assert_same, convert_version, known, model, refusal, run
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter.engine.widening import holds
+from split_rewrite.rewriter.engine.between_casts import holds
 from split_rewrite.rewriter.opsets import facts
 from split_rewrite.rewriter.opsets.facts import Work
 

@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 import onnx
 
-from ..report.drawing import visible
-from ..report.page_head import head
+from .page_parts import frame, html_text, status
 from .totals import Entry, Obstacle, Totals
 
 MOST_NAMED = 30
@@ -25,25 +24,26 @@ def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
 
     `pages` has the path from here to each model's page, by the model's number.
     """
-    status = totals.exit_status
+    code = totals.exit_status
     count = len(totals.entries)
     good = sum(entry.exit_status == 0 for entry in totals.entries)
     title = f"{count:,} model{'s' * (count != 1)}, {good:,} good"
     tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{number:,}</dd></div>" for name, number in totals.outcomes.items())
-    return (
-        f"{head(title)}<body>"
-        f'<header class="{"bad" if status else "good"}"><div>'
-        f'<span class="status"><span aria-hidden="true">{"✗" if status else "✓"}</span>exit status {status}</span>'
-        f'<h1>{title}</h1><p class="lead">{seconds:.1f} s</p><dl class="tiles">{tiles}</dl></div></header>'
-        f"<main>{_obstacles(totals.obstacles(), pages)}{_models(totals, pages)}</main>"
-        f"<footer><dl><dt>Versions</dt><dd>split-rewrite {version('split-rewrite')}, onnx {onnx.__version__}</dd></dl></footer>"
-        "</body></html>"
+    head = (
+        f"{status(code == 0, f'exit status {code}')}"
+        f'<h1>{title}</h1><p class="lead">{seconds:.1f} s</p><dl class="tiles">{tiles}</dl>'
     )
+    body = f"{_obstacles(totals.obstacles(), pages)}{_models(totals, pages)}"
+    versions = f"<dl><dt>Versions</dt><dd>split-rewrite {version('split-rewrite')}, onnx {onnx.__version__}</dd></dl>"
+    return frame(title, head, body, versions, code == 0)
 
 
 def _obstacles(obstacles: Sequence[Obstacle], pages: Mapping[int, str]) -> str:
     note = "“Alone” counts the models that have no other blocker: so many would be converted if this one were fixed."
-    rows = [(_text(each.text), f"{len(each.models):,}", f"{each.freed:,}", _links(each.models, pages)) for each in obstacles]
+    rows = [
+        (html_text(each.text, _LONGEST), f"{len(each.models):,}", f"{each.freed:,}", _links(each.models, pages))
+        for each in obstacles
+    ]
     return _section("obstacles", "Blockers", ("Blocker", "Models#", "Alone#", "Which models"), rows, note)
 
 
@@ -56,7 +56,9 @@ def _links(entries: Sequence[Entry], pages: Mapping[int, str]) -> str:
 def _models(totals: Totals, pages: Mapping[int, str]) -> str:
     """The table of all models, starting with those that were not converted."""
     entries = sorted(totals.in_order, key=lambda entry: -entry.exit_status)
-    rows = [(_link(entry, pages), escape(entry.outcome), f"{entry.seconds:.2f}", _text(_why(entry))) for entry in entries]
+    rows = [
+        (_link(entry, pages), escape(entry.outcome), f"{entry.seconds:.2f}", html_text(_why(entry), _LONGEST)) for entry in entries
+    ]
     return _section("models", "Models", ("Model", "Outcome", "Seconds#", "Why"), rows)
 
 
@@ -65,7 +67,7 @@ def _why(entry: Entry) -> str:
 
 
 def _link(entry: Entry, pages: Mapping[int, str]) -> str:
-    name = f"<code><bdi>{_text(entry.source)}</bdi></code>"
+    name = f"<code><bdi>{html_text(entry.source, _LONGEST)}</bdi></code>"
     page = pages.get(entry.number)
     return name if page is None else f'<a href="{escape(quote(os.fsencode(page)))}">{name}</a>'
 
@@ -85,7 +87,3 @@ def _section(label: str, title: str, headers: Sequence[str], rows: Iterable[Sequ
         f'<div class="table" tabindex="0" role="group" aria-label="{title}"><table aria-label="{title}">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
-
-
-def _text(text: str) -> str:
-    return escape(visible(text, _LONGEST))

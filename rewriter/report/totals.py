@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import Blocker
-from ..report.summary import likeness
-from .task import ModelReport
+from .summary import likeness
 
 _ORDER = ("converted", "convertible", "not convertible", "unusable", "failed a check", "failed")
 
@@ -45,24 +44,13 @@ class Entry(NamedTuple):
     was_done_before: bool
     blockers: tuple[Blocker, ...]
     warnings: tuple[str, ...]
-    obstacles: set[tuple[str, ...]]
+    is_at_uri: bool
+    """Whether `source` is a URI and not a path of this system."""
 
-    @classmethod
-    def of(cls, number: int, report: ModelReport) -> Entry:
-        """Make the entry of a report. `number` is the position of the model in the order in which the models were named."""
-        return cls(
-            number,
-            report.source,
-            report.destination,
-            report.outcome,
-            report.exit_status,
-            report.message,
-            report.seconds,
-            report.was_done_before,
-            report.blockers,
-            tuple(report.document.get("notices", ())),
-            {likeness(blocker) for blocker in report.blockers},
-        )
+    @property
+    def obstacles(self) -> set[tuple[str, ...]]:
+        """The kinds of blockers that stop the model: their texts without names."""
+        return {likeness(blocker) for blocker in self.blockers}
 
     @property
     def first_blocker(self) -> str:

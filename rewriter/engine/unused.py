@@ -1,4 +1,4 @@
-"""Cleans up after the rules: renames uses of forwarded values, and removes what lost its last use to a rule, and nothing else."""
+"""Removes what lost its last use to a rule, and nothing else, and renames uses of forwarded values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HAVE_EFFECTS = facts.of_kind(facts.Kind.RANDOM)
 """Operators that draw random numbers. Removing one would change the numbers that the others in the model draw."""
 
 
-def clean(model: Model) -> set[str]:
+def remove(model: Model) -> set[str]:
     """Rename uses of forwarded values, and remove nodes and initializers that lost their last use to a rule.
 
     Returns the removed names.

@@ -1,0 +1,152 @@
+"""Compares the result of a conversion with the original, and runs it in the runtime of --verify-with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..engine.narrow_types import UNROUNDED
+from ..engine.outcome import Change, Remark
+from ..engine.stamp import stamp
+from ..errors import CheckError, CompareError
+from ..graph.model import Model
+from ..storage.skeleton import Skeleton, Snapshot
+from .attempts import Converted
+from .options import Comparing, Options, target_of_options
+from .stages import Job, inexact_rules
+
+if TYPE_CHECKING:
+    from ..comparison.by_model import Comparison
+    from ..comparison.verification import Settings, Verified
+
+
+class Conversion(NamedTuple):
+    """A conversion that is done and checked."""
+
+    job: Job
+    target: int | None
+    converted: Converted
+    written: Sequence[Change]
+    """The changes by the user's RewriteRules."""
+    operators: Counter[str]
+    """The number of nodes of each operator in the result."""
+    original: Snapshot | None
+    """The model as it was read, to compare the result with; None where nothing is compared."""
+    corrected: Sequence[Remark] = ()
+    """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
+
+    @property
+    def result(self) -> Skeleton:
+        """The converted model."""
+        return self.job.prepared.skeleton
+
+    @property
+    def originals(self) -> list[Snapshot]:
+        """The models to compare the result with: the model as it was read, and behind its repairs where that one does not run."""
+        return [original for original in (self.original, self.job.prepared.repaired) if original is not None]
+
+
+class Judgement(NamedTuple):
+    """The findings of running the result. `remarks` say what it was compared with, where that is not the model as it was read."""
+
+    comparison: Comparison | None
+    verified: Verified | None
+    remarks: Sequence[Remark]
+
+
+def judge(conversion: Conversion, how: Comparing, options: Options, written: Path | None = None) -> Judgement:
+    """Compare and verify the result as requested. `written` is the file with the result, if there is one.
+
+    Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
+    """
+    comparison, remarks = (None, []) if how == "off" else _compare(conversion, how, options, written)
+    if conversion.corrected and (comparison is None or comparison.status != "equal"):
+        wrong = conversion.corrected[0]
+        what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
+        advice = "correct the declaration, or let the models be compared"
+        raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
+    if not options.verify_with:
+        return Judgement(comparison, None, remarks)
+    verified, more = _verify(conversion, options)
+    return Judgement(comparison, verified, [*remarks, *more])
+
+
+def _verify(conversion: Conversion, options: Options) -> tuple[Verified, list[Remark]]:
+    """Run the result in the runtime of --verify-with. Raises CompareError where it does not run there, or gives other outputs."""
+    from ..comparison.verification import usual_runs
+    from ..runtimes.verifying import bounds_of, verify_in
+
+    bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
+    reason = ""
+    for number, original in enumerate(conversion.originals):
+        model = _model_of(original, options)
+        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (result, runs):
+            if not isinstance(runs, str):
+                verified = verify_in(target_of_options(options), result, runs, bounds)
+                return verified, _remarks_on_repairs(conversion, number, reason)
+        reason = reason or runs
+    raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
+
+
+def _compare(
+    conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None
+) -> tuple[Comparison, list[Remark]]:
+    """Compare the result with the original. `written` is the file with the result, if there is one.
+
+    Raises CompareError where the models differ, or where a comparison was required and is not possible.
+    """
+    from ..comparison import verification  # a third of our own imports, and not needed where nothing is compared
+
+    settings = _settings(conversion, how, options)
+    found: list[Comparison] = []
+    for original in conversion.originals:
+        files = verification.Files(_file_of(original, options), written)
+        originals = verification.Originals(_model_of(original, options), conversion.converted.specialized)
+        found.append(verification.verify(originals, conversion.result, conversion.converted.model.replaced, settings, files))
+        if found[-1].status in ("equal", "different"):
+            break
+    comparison = found[-1] if found[-1].status != "not compared" else found[0]
+    if comparison.status == "different":
+        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
+    if comparison.status != "equal" and how == "required":
+        raise CompareError(f"the result could not be compared: {comparison.reason}")
+    return comparison, _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
+
+
+def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options) -> Settings:
+    from ..comparison.verification import Settings
+
+    outcome = conversion.converted.outcome
+    inexact = inexact_rules(outcome, conversion.written)
+    like_bfloat16 = UNROUNDED in inexact
+    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=outcome.sums or like_bfloat16, like_bfloat16=like_bfloat16)
+    remarks = [*conversion.job.prepared.repairs, *outcome.remarks, *conversion.corrected]
+    warned = any(remark.kind == "warning" for remark in remarks)  # perhaps of sizes at which the result fails
+    return Settings(
+        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes, edges=not warned
+    )
+
+
+def _model_of(original: Snapshot, options: Options) -> Model:
+    """`original`, in the opset that the user says it has."""
+    skeleton = original.skeleton()
+    if options.assume_opset is not None:
+        stamp(skeleton.proto, options.assume_opset)
+    return Model(skeleton, constants_as_initializers=False, semantics=options.semantics)
+
+
+def _file_of(original: Snapshot, options: Options) -> Path | None:
+    """The file with exactly this model, of the opset that the user says it has; None where there is none."""
+    return original.path if options.assume_opset is None else None
+
+
+def _remarks_on_repairs(conversion: Conversion, number: int, reason: str) -> list[Remark]:
+    """A warning where the comparison starts behind the repairs, which is at the original with this `number` if not 0."""
+    if not number:
+        return []
+    repairs = "; ".join(dict.fromkeys(remark.message for remark in conversion.job.prepared.repairs))
+    message = f"as it was read it does not run ({reason}), so that the comparison starts behind its repairs: {repairs}"
+    return [Remark("warning", "Model", conversion.result.proto.graph.name, "as it was read", message)]

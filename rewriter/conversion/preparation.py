@@ -1,0 +1,120 @@
+"""Makes a model ready to be converted: repairs what it names twice, and states in it what the user says of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import onnx
+
+from ..checks import validity
+from ..checks.function_calls import check_calls
+from ..checks.repair import without_duplicates
+from ..engine import stamp
+from ..engine.outcome import Change, Remark
+from ..errors import InvalidModelError
+from ..graph import given_types, inlining
+from ..graph.knowledge.declarations import show
+from ..graph.protos import DEFAULT_DOMAINS, default_opset, label_of, shown_name
+from ..graph.survey import Survey
+from ..storage.skeleton import Skeleton, Snapshot
+from .options import Options
+
+if TYPE_CHECKING:
+    from ..runtimes.demands import Demands
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model that is ready to be converted, and what was done to it before."""
+
+    skeleton: Skeleton
+    opset: int | None
+    """The opset of the default domain; None where the model does not import it."""
+    ir_version: int
+    operators: Counter[str]
+    """The number of nodes of each operator, as the model was read."""
+    survey: Survey
+    changes: list[Change]
+    """The changes that the user's options asked for."""
+    repairs: list[Remark]
+    """Remarks about mistakes in the model that have been repaired."""
+    repaired: Snapshot | None
+    """The model behind its repairs; None where there are none, or where it is not kept."""
+
+
+def prepare(
+    skeleton: Skeleton, options: Options, demands: Demands | None, repairs: Sequence[Remark], *, keep_repaired: bool
+) -> Prepared:
+    """Prepare `skeleton` in place. `repairs` are those that were made before.
+
+    Raises: InvalidModelError, ArgumentError.
+    """
+    proto = skeleton.proto
+    survey = Survey(proto)
+    operators = survey.operators
+    repairs = [*repairs, *without_duplicates(proto, survey.graphs)]
+    repaired = Snapshot(skeleton) if repairs and keep_repaired else None
+    changes = _assume_opset(proto, options)
+    opset = _declared_opset(proto)
+    if opset is not None:
+        validity.check_source(opset)
+    for function in proto.functions:
+        validity.check_source(default_opset(function.opset_import) or 1, f"the function {function.name}")
+    _require_known_parts(proto)
+    check_calls(proto)
+    ir_version = proto.ir_version
+    if proto.functions and demands is not None and demands.without_functions:
+        changes += _inline_functions(proto, survey)
+        survey = Survey(proto)
+    changes += _state_types(skeleton, options)
+    return Prepared(skeleton, opset, ir_version, operators, survey, changes, repairs, repaired)
+
+
+def _assume_opset(proto: onnx.ModelProto, options: Options) -> list[Change]:
+    """Give the model the opset that the user says it has."""
+    if options.assume_opset is None:
+        return []
+    stamp.stamp(proto, options.assume_opset)
+    return [Change("assume_opset", "model", proto.graph.name, f"opset {options.assume_opset}")]
+
+
+def _declared_opset(proto: onnx.ModelProto) -> int | None:
+    """The opset that the model declares. Raises InvalidModelError where it declares two."""
+    declared = {entry.version for entry in proto.opset_import if entry.domain in DEFAULT_DOMAINS}
+    if len(declared) > 1:
+        raise InvalidModelError(f"the model imports the default domain twice, as opset {' and '.join(map(str, sorted(declared)))}")
+    return default_opset(proto.opset_import)
+
+
+def _require_known_parts(proto: onnx.ModelProto) -> None:
+    """Raises InvalidModelError where the model has one of the rare parts that no rule looks into."""
+    if proto.training_info:
+        raise InvalidModelError("the model has training_info, which is not converted; remove it (inference does not need it)")
+    for function in proto.functions:
+        if function.domain in DEFAULT_DOMAINS:
+            raise InvalidModelError(
+                f"the local function '{function.name}' redefines an operator of ONNX's own domain; give it another domain"
+            )
+
+
+def _inline_functions(proto: onnx.ModelProto, survey: Survey) -> list[Change]:
+    """Inline all local functions. Raises InvalidModelError where a call does not fit its function."""
+    functions = set(map(inlining.key_of, proto.functions))
+    calls = [node for node in inlining.nodes_within(proto.graph) if inlining.callee(node) in functions]
+    changes = [Change("inlining", label_of(node), shown_name(node), "main graph") for node in calls]
+    with validity.names_explained(survey.graphs):
+        inlining.inline(proto, functions)
+    return changes
+
+
+def _state_types(skeleton: Skeleton, options: Options) -> list[Change]:
+    """Write the types and shapes that the user states into the model."""
+    given_types.state_types(skeleton, options.declare, options.overwrite_input_shapes)
+    shapes = options.overwrite_input_shapes.items()
+    return [
+        *(Change("declare", "value", name, kind) for name, kind in options.declare.items()),
+        *(Change("overwrite_input_shape", "input", name, show(tuple(dims))) for name, dims in shapes),
+    ]

@@ -1,0 +1,89 @@
+"""Runs single rules on nodes, as the user's selection allows, and notes what they changed."""
+
+from __future__ import annotations
+
+from ..errors import ArgumentError, Unconvertible
+from ..graph.knowledge import declarations
+from ..graph.model import Model
+from ..opsets.inference import Shape
+from .failures import NOT_OF_THE_RULE
+from .flags import odd_flag
+from .notes import Notes
+from .operands import make_vectors
+from .registry import Rule
+from .selection import Selection
+from .task import Task
+
+
+class RuleUse:
+    """The use of rules on the nodes of `model`. `at_work` is the name of the rule or mechanism that was started last."""
+
+    def __init__(self, model: Model, selection: Selection, notes: Notes) -> None:
+        self._model = model
+        self._selection = selection
+        self._notes = notes
+        self.at_work = ""
+
+    def require(self, name: str) -> None:
+        """Raises Unconvertible where the user excluded the rule `name`."""
+        if not self._selection.allows(name):
+            raise _excluded(name)
+
+    def apply(self, rule: Rule, node: Task) -> bool:
+        """Run the rule; True if it changed the node.
+
+        An excluded rule is run too, to see whether it is needed: if so, the node is refused.
+        """
+        before, node.changed = node.changed, False
+        op_type = node.op_type
+        node.begin_rule(rule.written_for)
+        self._model.sizes_relied_on.clear()
+        odd = odd_flag(node.proto)
+        self.at_work = rule.name
+        if rule.kind in ("upgrade", "downgrade", "decompose"):
+            make_vectors(node)
+        rule.apply(node)
+        if node.changed and odd:
+            advice = f"set {odd.partition('=')[0]} to 0 or 1"
+            raise Unconvertible(f"{odd} is neither 0 nor 1, and it is not said what that means", advice)
+        if node.changed:
+            node.cautions.extend([_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()])
+        for message in node.cautions:
+            self._notes.remark("warning", node, message, op_type)
+        node.cautions.clear()
+        changed = node.changed
+        node.changed |= before
+        if changed:
+            self.require(rule.name)
+            self._notes.change(rule.name, node, op_type)
+            if not rule.exact or node.approximate:
+                self._notes.outcome.inexact.add(rule.name)
+                self._notes.outcome.sums |= rule.sums
+        node.approximate = False
+        return changed
+
+    def apply_of_user(self, rule: Rule, node: Task) -> None:
+        """Run a rule that the user asked for, perhaps one of their own.
+
+        Raises Unconvertible; ArgumentError where the rule itself fails.
+        """
+        self.require(rule.name)
+        try:
+            self.apply(rule, node)
+        except (Unconvertible, *NOT_OF_THE_RULE):
+            raise
+        except Exception as error:  # whatever a user's function raises
+            what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
+            raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
+
+
+def _excluded(name: str) -> Unconvertible:
+    """The refusal of a node that needs the rule `name`, which the user excluded."""
+    return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
+
+
+def _reliance(name: str, shape: Shape) -> str:
+    return (
+        f"its rewrite takes the shape of '{name}' to be {declarations.show(shape)}, as the model declares it, and nothing else "
+        "confirms that: with another size the result differs"
+    )

@@ -1,0 +1,105 @@
+"""Takes a node through single steps from version to version: by a rule, by what the schemas imply, or by ONNX's function body."""
+
+from __future__ import annotations
+
+from ..errors import Unconvertible
+from ..opsets import transitions
+from ..opsets.delta import Delta
+from ..opsets.transitions import Transition
+from . import between_casts
+from .notes import Notes
+from .registry import Registry
+from .routes import Routes, Step
+from .rule_use import RuleUse
+from .selection import Selection
+from .task import Task
+
+
+class Steps:
+    """The version steps of the nodes of one model."""
+
+    def __init__(self, registry: Registry, selection: Selection, routes: Routes, rules: RuleUse, notes: Notes) -> None:
+        self._registry = registry
+        self._selection = selection
+        self._routes = routes
+        self._rules = rules
+        self._notes = notes
+
+    def take(self, node: Task, step: Step) -> None:
+        """Take one version step: apply the rule if there is one, then check what the two schemas require."""
+        transition = step.transition
+        if transition.older is None:
+            self._decompose(node, transition)
+            return
+        self._rules.at_work = f"steps.{transition.op_type}"
+        if step.refusal is not None:
+            raise Unconvertible(step.refusal.reason, step.refusal.hint)
+        opset = node.opset
+        if step.rule is not None:
+            self._rules.apply(step.rule, node)
+            if node.removed or node.op_type != transition.op_type or node.opset not in (opset, transition.opset_after):
+                return  # gone, or on another chain now
+            node.opset = opset
+        self._gate(node, step)
+        node.opset = transition.opset_after
+
+    def _gate(self, node: Task, step: Step) -> None:
+        """Check what the schemas say about the step, attributes, number of inputs and outputs, and types,
+        and adapt the node where possible.
+        """
+        delta, transition = step.transition.delta, step.transition
+        if step.gates_form:
+            node.changed |= delta.gate_attributes(node.proto, transition.review or "")
+            delta.gate_arity(node.proto)
+        if not step.gates_types:
+            return
+        wrong = delta.wrong_types(node.proto, node.type_string)
+        if wrong:
+            self._put_between_casts(node, wrong, delta, transition.opset_after)
+
+    def gate_written(self, node: Task, target: int) -> None:
+        """Check the types of a node that a rule wrote, and adapt the node where possible: the operator may not accept the types of
+        this model.
+
+        On the way up, the node may have the form of an opset that does not accept them yet, while a later one does.
+        """
+        opset = max(node.opset, transitions.form_opset(node.op_type, target))
+        form = self._routes.form_that_loses(node.op_type, opset)
+        if form is None:
+            return
+        refused = form.refused_types(node.proto, node.type_string)
+        if refused:
+            self._put_between_casts(node, refused, form, opset)
+
+    def _put_between_casts(self, node: Task, wrong: list[str], delta: Delta, opset: int) -> None:
+        """Put Casts around the node, so that it works in types that the target of `delta` accepts.
+
+        Raises Unconvertible where none fits.
+        """
+        node.begin_rule(opset)
+        name = f"between_casts.{node.op_type}"
+        self._rules.require(name)
+        self._notes.change(name, node)
+        self._rules.at_work = name
+        if not between_casts.put_between_casts(node, wrong, delta):
+            self._notes.outcome.inexact.add(name)
+
+    def _decompose(self, node: Task, step: Transition) -> None:
+        """Replace an operator that is newer than the target: by its constant value, by a rule, or by ONNX's own function body."""
+        node.begin_rule(node.opset)
+        name = self._rules.at_work = f"expansion.{step.op_type}"
+        if self._selection.allows("expansion.constant") and node.fold():
+            self._notes.change("expansion.constant", node)
+            return
+        rule = self._registry.decomposition(step.op_type)
+        if rule is not None:
+            self._rules.require(rule.name)
+            self._rules.apply(rule, node)
+            if not node.removed and node.op_type == step.op_type:
+                raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
+            return
+        self._rules.require(name)
+        exact = node.expand()
+        self._notes.change(name, node)
+        if not exact:
+            self._notes.outcome.inexact.add(name)

@@ -1,0 +1,38 @@
+"""What the use of a rule adds to the outcome."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import convert_version, model
+
+from split_rewrite.rewriter import Options, UnconvertibleError
+
+pytestmark = pytest.mark.quick
+
+DFT = "f = DFT(z)"
+GELU = "h = Gelu(x)"
+ONE = "g (float[1,4,1] z, float[4] x) => (float[1,4,2] f, float[4] h) {{ {} {} }}"
+
+
+@pytest.mark.parametrize("nodes", [(DFT, GELU), (GELU, DFT)])
+def test_one_rule_that_sums_makes_the_outcome_one_of_sums(nodes: tuple[str, str]) -> None:
+    report = convert_version(model(ONE.format(*nodes), 20), 13).report
+    assert report.sums and len(report.inexact) == 2
+
+
+def test_a_rule_that_is_not_exact_need_not_sum() -> None:
+    report = convert_version(model("g (float[4] x) => (float[4] h) { h = Gelu(x) }", 20), 13).report
+    assert report.inexact and not report.sums
+
+
+def test_an_exact_rule_is_not_listed() -> None:
+    report = convert_version(
+        model("g (float[4] x) => (float[2] a, float[2] b) { a, b = Split<num_outputs = 2>(x) }", 18), 13
+    ).report
+    assert (report.applied, report.inexact, report.sums) == ({"split.spell_out_parts": 1}, set(), False)
+
+
+def test_a_rule_that_is_excluded_and_needed_is_a_refusal() -> None:
+    split = model("g (float[5] x) => (float[3] a, float[2] b) { a, b = Split<num_outputs = 2>(x) }", 18)
+    with pytest.raises(UnconvertibleError, match=r"rule split\.spell_out_parts is needed here, and --only or --skip excludes it"):
+        convert_version(split, 13, options=Options(skip=frozenset({"split"})))

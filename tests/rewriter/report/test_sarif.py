@@ -1,0 +1,36 @@
+"""The report on a run as SARIF."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from runs import run
+
+from split_rewrite.rewriter.report.sarif import sarif
+
+pytestmark = pytest.mark.quick
+
+
+def test_each_blocker_warning_and_failure_is_a_result() -> None:
+    (found,) = json.loads(sarif(run()))["runs"]
+    said = [(result["ruleId"], result["level"]) for result in found["results"]]
+    assert said == [
+        ("conversion-warning", "warning"),
+        ("unusable-model", "error"),
+        ("Split/18-to-17", "error"),
+        ("Split/18-to-17", "error"),
+        ("Split/18-to-17", "error"),
+        ("Gelu/18-to-17", "error"),
+        ("failed-conversion", "error"),
+    ]
+    assert [rule["id"] for rule in found["tool"]["driver"]["rules"]] == list(dict.fromkeys(rule for rule, _ in said))
+
+
+def test_paths_become_uris_and_uris_stay() -> None:
+    (found,) = json.loads(sarif(run()))["runs"]
+    places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in found["results"]]
+    assert places[0] == "zoo/warned.onnx"
+    assert "s3://zoo/two.onnx" in places
+    nodes = [result["locations"][0].get("logicalLocations") for result in found["results"]]
+    assert nodes[2] == [{"fullyQualifiedName": "main graph/a"}] and nodes[0] is None

@@ -1,0 +1,85 @@
+"""The rules that avoid forms of elementwise operators, and what they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from avoiding import for_a_runtime
+from helpers import assert_rewrites
+
+REWRITES = [
+    (
+        "elementwise.greater",
+        "Less",
+        13,
+        "g (float[2] a, float[2] b) => (bool[2] y) { y = Less(a, b) }",
+        "{ y = Greater (b, a) }",
+    ),
+    (
+        "elementwise.two_by_two",
+        "Three operands or more",
+        13,
+        "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Max(a, b, c) }",
+        "{ of_two = Max (a, b) y = Max (of_two, c) }",
+    ),
+    (
+        "elementwise.two_by_two",
+        "Three operands or more",
+        13,
+        "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Mean(a, b, c) }",
+        "<float count = {3}> { of_two = Sum (a, b) of_two_2 = Sum (of_two, c) y = Div (of_two_2, count) }",
+    ),
+    (
+        "elementwise.multiply",
+        "Pow by 3",
+        13,
+        "g (float[2] x) => (float[2] y) <float e = {3}> { y = Pow(x, e) }",
+        "{ square = Mul (x, x) y = Mul (square, x) }",
+    ),
+    (
+        "elementwise.is_not_zero",
+        "Cast to bool",
+        13,
+        "g (float[2] x) => (bool[2] y) { y = Cast<to = 9>(x) }",
+        "<float zero = {0}> { is_zero = Equal (x, zero) y = Not (is_zero) }",
+    ),
+    (
+        "elementwise.transpose_first",
+        "Gemm with transA",
+        13,
+        "g (float[3,2] a, float[3,2] b) => (float[2,2] y) { y = Gemm<transA = 1>(a, b) }",
+        "{ transposed = Transpose <perm = [1, 0]> (a) y = Gemm (transposed, b) }",
+    ),
+    (
+        "elementwise.by_definition",
+        "Shrink",
+        9,
+        "g (float[2] x) => (float[2] y) { y = Shrink<bias = 0.5>(x) }",
+        """
+            <float NegLmbda = {-0.5}, float Lambd = {0.5}, float Zero = {0}>
+            {
+              InputLessThanNegLambda = Less (x, NegLmbda)
+              InputAddBias = Add (x, Lambd)
+              InputSubBias = Sub (x, Lambd)
+              LambdaLessThanInput = Less (Lambd, x)
+              InputSubBiasOrZero = Where (LambdaLessThanInput, InputSubBias, Zero)
+              y = Where (InputLessThanNegLambda, InputAddBias, InputSubBiasOrZero)
+            }
+        """,
+    ),
+    (
+        "elementwise.spell_out",
+        "HardSigmoid that can be part of a HardSwish",
+        13,
+        "g (float[2] x) => (float[2] y) { y = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) }",
+        "<float alpha = {0.16666667}, float beta = {0.5}, float zero = {0}, float one = {1}> "
+        "{ scaled = Mul (x, alpha) line = Add (scaled, beta) y = Clip (line, zero, one) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_runtime(form, tmp_path)
+    assert_rewrites(before, after, rule, opset, opset, options)

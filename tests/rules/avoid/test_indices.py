@@ -1,0 +1,39 @@
+"""The rules that avoid forms of indices, and what they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from avoiding import for_a_runtime
+from helpers import assert_rewrites
+
+REWRITES = [
+    (
+        "indices.along_one_axis",
+        "Negative index",
+        13,
+        "g (float[2,3] x) => (float[1,3] y) <int64[1,3] i = {-1, 0, -2}> { y = GatherElements(x, i) }",
+        "<int64[1,3] from_the_front = {1, 0, 0}> { y = GatherElements (x, from_the_front) }",
+    ),
+    (
+        "indices.along_many_axes",
+        "Negative index",
+        13,
+        "g (float[2,3] x) => (float[2] y) <int64[2,2] i = {0, -1, -1, 0}> { y = GatherND(x, i) }",
+        "<int64[2,2] from_the_front = {0, 2, 1, 0}> { y = GatherND (x, from_the_front) }",
+    ),
+    (
+        "indices.of_classes",
+        "Negative index",
+        13,
+        "g (float[2] v) => (float[2,3] y) <int64[2] i = {-1, 1}, int64 d = {3}> { y = OneHot(i, d, v) }",
+        "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_runtime(form, tmp_path)
+    assert_rewrites(before, after, rule, opset, opset, options)

@@ -1,0 +1,68 @@
+"""The rules that avoid forms of reductions, and what they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from avoiding import for_a_runtime
+from helpers import assert_rewrites
+
+REWRITES = [
+    (
+        "reductions.leave_out_all_axes",
+        "Reduce axes as an input",
+        18,
+        "g (float[2,3] x) => (float[1,1] y) <int64[2] a = {1, 0}> { y = ReduceMean(x, a) }",
+        "{ y = ReduceMean (x) }",
+    ),
+    (
+        "reductions.reduce_nothing",
+        "Reduce with noop_with_empty_axes",
+        18,
+        "g (float[2] x) => (float[2] y) { y = ReduceSum <noop_with_empty_axes = 1>(x) }",
+        "{ y = Identity (x) }",
+    ),
+    (
+        "reductions.reduce_nothing",
+        "Reduce with noop_with_empty_axes",
+        18,
+        "g (float[2,3] x) => (float[2,1] y) <int64[1] a = {1}> { y = ReduceSum <noop_with_empty_axes = 1>(x, a) }",
+        "<int64[1] a = {1}> { y = ReduceSum (x, a) }",
+    ),
+    (
+        "reductions.fold_axes",
+        "Squeeze axes computed at run time",
+        13,
+        "g (float[1,2] x) => (float[2] y) <int64 z = {0}, int64[1] v = {1}> { a = Reshape(z, v) y = Squeeze(x, a) }",
+        "<int64[1] axes = {0}> { y = Squeeze (x, axes) }",
+    ),
+    (
+        "reductions.reduce_in_steps",
+        "Reduce over three axes or more",
+        13,
+        "g (float[2,3,4,5] x) => (float[1,3,1,1] y) { y = ReduceMean<axes = [-1, 0, 2]>(x) }",
+        "{ reduced = ReduceMean <axes = [2, 3], keepdims = 1> (x) y = ReduceMean <axes = [0], keepdims = 1> (reduced) }",
+    ),
+    (
+        "reductions.reduce_in_steps",
+        "Reduce over three axes or more",
+        18,
+        "g (float[2,3,4,5] x) => (float[3] y) <int64[3] a = {0, 2, 3}> { y = ReduceSumSquare<keepdims = 0>(x, a) }",
+        """<int64[2] last = {2, 3}, int64[1] first = {0}>
+        { reduced = ReduceSumSquare <keepdims = 0> (x, last) y = ReduceSum <keepdims = 0> (reduced, first) }""",
+    ),
+    (
+        "reductions.name_no_axes",
+        "Reduce over all axes, which it names",
+        18,
+        "g (float[2,3] x) => (float[1,1] y) <int64[2] a = {1, 0}> { y = ReduceMax<noop_with_empty_axes = 1>(x, a) }",
+        "{ y = ReduceMax (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_runtime(form, tmp_path)
+    assert_rewrites(before, after, rule, opset, opset, options)
