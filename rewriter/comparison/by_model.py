@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .inputs.samples import Choice, InputSpace, SampleError, Samples, input_types
+from .inputs.choice import Choice, SampleError
+from .inputs.declared_types import input_types
+from .inputs.samples import InputSpace, Samples
 from .inputs.search import MOST_RUNS, Search, Tried
 from .judging.declared_outputs import Contradiction
 from .judging.differences import (
@@ -31,8 +33,8 @@ from .judging.differences import (
 )
 from .judging.evidence import Evidence, Run, agrees_with_either, are_equal, compare_outputs, unjudged, worst
 from .judging.tolerance import EXACT, Tolerance
+from .running.messages import Description, Failure, Outputs, RejectedError
 from .running.model_client import Session, Worker, lent_worker
-from .running.model_server import Description, Failure, Outputs, RejectedError
 
 if TYPE_CHECKING:
     from ..graph.model import Semantics

@@ -13,7 +13,7 @@ from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, replacements
 from ..errors import ArgumentError
 from ..graph.model import Semantics
-from ..process.child_call import module_files
+from ..process.child import module_files
 from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
 from . import arguments
 

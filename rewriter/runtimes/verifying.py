@@ -14,7 +14,7 @@ from ..comparison.judging.first_difference import Models, Side, first_difference
 from ..comparison.running.model_client import TIME_LIMIT, lent_worker
 from ..comparison.verification import Verified
 from ..errors import CompareError
-from ..process.child_call import interpreter
+from ..process.child import interpreter
 from .agreement import USUAL, Bounds, difference_of
 from .profiles import known_runtimes
 from .running import Interface, Ran, Target, interface, run_file

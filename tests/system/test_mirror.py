@@ -69,7 +69,7 @@ TESTED_BY = {
     "rewriter/graph/tied_types.py": "rewriter/graph/test_value_types.py",
     "rewriter/process/onnx_child.py": "rewriter/process/test_child_call.py",
     "rewriter/report/page_style.py": "rewriter/report/test_page.py",
-    "rewriter/process/serving.py": "rewriter/process/test_child_call.py",
+    "rewriter/process/serving.py": "rewriter/process/test_child.py",
     "rewriter/storage/layout.py": "rewriter/storage/test_staging.py",
     "rewriter/storage/paths.py": "rewriter/storage/test_staging.py",
     "rewriter/storage/payload.py": "rewriter/storage/test_skeleton.py",

@@ -15,8 +15,8 @@ import onnx
 
 from ...cached import cached_property
 from ...graph.protos import default_opset
+from ..running.messages import Failure, Outputs
 from ..running.model_client import Worker
-from ..running.model_server import Failure, Outputs
 from .declared_outputs import Contradiction
 from .differences import (
     OutputComparison,

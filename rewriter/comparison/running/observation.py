@@ -19,12 +19,13 @@ from ...graph.bodies import bind_attributes
 from ...graph.model import Model
 from ...graph.protos import DEFAULT_DOMAINS, GraphLike, captured, reads, subgraphs
 from ...storage.payload import element_type_of, inline_copy, is_external
-from ..inputs.samples import InputSpace, SampleError, Samples
+from ..inputs.choice import SampleError
+from ..inputs.samples import InputSpace, Samples
 from ..regions.changed_nodes import GraphPair
 from ..regions.division import Input, is_small_whole_numbers
 from ..regions.keys import FEW
+from .messages import Failure, Outputs, RejectedError
 from .model_client import Worker
-from .model_server import Failure, Outputs, RejectedError
 
 MOST_RUNS = 3
 """The number of runs that are observed, of other sizes where sizes are open."""

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from ...storage import stage
 from ...storage.skeleton import Skeleton
-from ..inputs.samples import InputSpace, SampleError, Samples
+from ..inputs.choice import SampleError
+from ..inputs.samples import InputSpace, Samples
+from .messages import Failure, RejectedError
 from .model_client import Worker, lent_worker
-from .model_server import Failure, RejectedError
 
 _ENGINES = ("onnxruntime", "onnx.reference")
 _TRIES = 24

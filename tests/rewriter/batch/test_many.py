@@ -30,6 +30,7 @@ from split_rewrite.rewriter.batch.many import Admission
 from split_rewrite.rewriter.batch.memory import memory_need
 from split_rewrite.rewriter.batch.paths import parse_size
 from split_rewrite.rewriter.batch.task import Request, Task
+from split_rewrite.rewriter.process.child import import_path
 
 GOOD = "g (float[6] x) => (float[2] a, float[4] b) { s = Constant<value_ints: ints = [2, 4]> () a, b = Split<axis = 0>(x, s) }"
 REFUSED = 'g (string[2] x) => (string[2] y) { [cut] y = StringNormalizer<case_change_action = "UPPER">(x) }'
@@ -71,7 +72,7 @@ apart.serve()
 
 
 def test_what_goes_wrong_with_one_model_is_its_own_report(zoo, tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "_PROGRAM", PROGRAM)
+    monkeypatch.setattr(apart, "serving_program", lambda _: PROGRAM.format(path=import_path()))
     for name in ("crash", "loop", "hungry"):
         onnx.save(model(GOOD), zoo / f"{name}.onnx")
     reports = by_name(convert_many([zoo], 5, into=tmp_path / "out", timeout=8))
@@ -201,14 +202,14 @@ def test_who_stops_listening_leaves_no_process_behind(zoo, tmp_path, monkeypatch
     monkeypatch.setattr(many, "Children", lambda: made.append(apart.Children()) or made[0])
     reports = convert_many([zoo], 5, into=tmp_path / "out")
     next(reports)
-    processes = [child._process for child in made[0]._all]
+    processes = [child._process for child in (*made[0]._pool._lent, *made[0]._pool._idle)]
     reports.close()
     assert processes and all(process.poll() is not None for process in processes)
 
 
 def test_threads_may_close_a_child_at_the_same_time():
     for _ in range(5):
-        child = apart._Child()
+        child = apart._start()
         with ThreadPoolExecutor(4) as pool:
             for closed in [pool.submit(child.close) for _ in range(4)]:
                 closed.result()
@@ -220,7 +221,7 @@ def test_a_child_that_was_killed_between_two_models_is_replaced(zoo, tmp_path):
     task = Task(str(zoo / "good.onnx"), None, "good.onnx")
     try:
         assert children.convert(task, Request(13)).exit_status == 0
-        (child,) = children._all
+        (child,) = children._pool._idle
         os.kill(child._process.pid, signal.SIGKILL)
         child._process.wait()
         assert children.convert(task, Request(13)).exit_status == 0

@@ -21,8 +21,8 @@ from split_rewrite.rewriter.comparison import by_model as compare_module
 from split_rewrite.rewriter.comparison.by_model import Comparison, Samples, compare
 from split_rewrite.rewriter.comparison.judging.evidence import Evidence, Run
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
-from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
 from split_rewrite.rewriter.errors import SplitRewriteError
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 

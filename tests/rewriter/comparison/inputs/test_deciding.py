@@ -28,8 +28,8 @@ from split_rewrite.rewriter.comparison.inputs.deciding import (
 from split_rewrite.rewriter.comparison.inputs.readers import Reading
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace
 from split_rewrite.rewriter.comparison.judging.differences import are_one_value, excused, is_empty
+from split_rewrite.rewriter.comparison.running.messages import Description, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.model_server import Description, Outputs
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
