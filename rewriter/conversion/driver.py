@@ -31,7 +31,7 @@ from .options import Comparing, Options, checked, files_of_options, replacements
 from .stages import Job, blockers_of, state_opset
 
 if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
     from ..comparison.verification import Verified
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so

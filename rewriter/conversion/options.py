@@ -20,8 +20,8 @@ from . import arguments
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
 
-    from ..comparison.by_model import Runtime
     from ..comparison.inputs.samples import Samples
+    from ..comparison.running.runtimes import Runtime
     from ..runtimes.demands import Demands
     from ..runtimes.running import Target
 
@@ -107,7 +107,7 @@ class Options:
         The comparison is imported only if one of them is set, because it takes a third of this package's import time.
         """
         if self.runtime != "auto":
-            from ..comparison.by_model import Runtime
+            from ..comparison.running.runtimes import Runtime
 
             arguments.check_choice("runtime", self.runtime, get_args(Runtime))
         if self.samples is not None:

@@ -20,7 +20,7 @@ from ..errors import Blocker, SplitRewriteError, UnconvertibleError
 from ..graph.protos import has_text_names, shown_name
 
 if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
     from ..engine.outcome import Rewrite
     from .summary import Report
 

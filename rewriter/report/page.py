@@ -28,7 +28,7 @@ from .summary import Report, alike
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
     from ..engine.reach import Reach
 
 MAX_DRAWINGS = 20
