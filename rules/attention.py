@@ -8,7 +8,7 @@ https://onnx.ai/onnx/operators/onnx__Attention.html
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -172,7 +172,6 @@ def in_matrix_products(node: Node) -> None:
     """The node becomes softmax(scale · q · kᵀ + mask) · v, or ONNX's function body where heads are unknown or meanings disputed."""
     op = node.op
     _refuse_integer_mask(node)
-    _require_cap(node)
     _forget_heads(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
@@ -196,13 +195,6 @@ def in_matrix_products(node: Node) -> None:
         chosen = scores if _gives_scores(node) else weights
         op.Identity(chosen, output=node.output(_QK_OUTPUT))
     _finish(node, op.MatMul(weights, values), heads)
-
-
-def _require_cap(node: Node) -> None:
-    """Raises Unconvertible where softcap is negative, infinite or NaN: runtimes cap nothing, give NaN, or refuse it."""
-    cap = node.attr("softcap", 0.0)
-    if not 0 <= cap < inf:
-        raise Unconvertible(f"softcap={cap:g} is no number that scores could be capped by", "correct the model")
 
 
 def _is_plain(node: Node) -> bool:

@@ -5,6 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Celu.html
 
 from __future__ import annotations
 
+import math
+
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import avoid, decompose
@@ -15,10 +17,10 @@ from ..rewriter.graph.node import Node
 @avoid("Celu with alpha", "Celu", opset=7, exact=False)
 @decompose("Celu", opset=7, exact=False, any_version=True)
 def scaled_elu(node: Node) -> None:
-    """The node becomes alpha * Elu(x / alpha), or max(0, x) + min(0, alpha (exp(x / alpha) - 1)) for an alpha below 1.
+    """The node becomes alpha * Elu(x / alpha) if alpha is 2, 4, 8, …, else max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 
-    The first form needs a positive alpha, and for an alpha below 1 its division may overflow. ONNX's own body is not used, because
-    it makes a vector of a scalar.
+    With another alpha, the first form rounds positive numbers, and makes an infinity of the largest one. ONNX's own body is not
+    used, because it makes a vector of a scalar.
     """
     op = node.op
     kind = node.need_elem_type()
@@ -32,7 +34,7 @@ def scaled_elu(node: Node) -> None:
         return
     alpha = op.const(slope, kind)
     scaled = op.Div(x, alpha)
-    if slope >= 1:
+    if slope > 1 and math.frexp(slope)[0] == 0.5:
         node.become.Mul(alpha, op.Elu(scaled))
         return
     fallen = op.Sub(op.const(1, kind), op.Exp(scaled))

@@ -72,8 +72,9 @@ def sample_by_gather(node: Node) -> None:
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
     rank = node.need_rank()
     batch, sizes = node.need_dimension(0), [node.need_dimension(axis) for axis in range(2, rank)]
-    if 0 in (node.shape(1) or ()):
-        raise Unconvertible(f"'{node.input(1)}' has no elements, and a Reshape cannot tell what its shape becomes")
+    for index in (0, 1):
+        if 0 in (node.shape(index) or ()):
+            raise Unconvertible(f"'{node.input(index)}' has no elements, and a Reshape cannot tell what its shape becomes")
     _Sampler(node, kind, batch, sizes).run()
 
 

@@ -9,12 +9,16 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import wrapped
 from .shared.integers import UNSIGNED
 from .shared.parameters import one_number
 from .shared.tables import arange
+
+_LONGEST = 1 << 24
+"""The largest number of positions that are written into the model, which takes 128 MiB."""
 
 
 @upgrade("OneHot", 11)
@@ -78,4 +82,7 @@ def _depth(node: Node, axis: int) -> int:
     declared = shape[axis] if shape is not None and axis < len(shape) else None
     if node.constant(1) is None and isinstance(declared, int):
         return declared
-    return int(one_number(node.const_input(1, "the depth")))
+    depth = float(one_number(node.const_input(1, "the depth")))
+    if not 0 <= depth <= _LONGEST:
+        raise Unconvertible(f"the depth is {depth:g}, and a table of its positions has at most {_LONGEST:,} entries")
+    return int(depth)

@@ -422,8 +422,8 @@ def warn_of_same_padding(node: Node) -> None:
 def power_to_integer(node: Node) -> None:
     """The attribute p becomes an integer. Refused where it is not a whole number."""
     power = node.attr("p", 2.0)
-    if power != int(power):
-        raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
+    if not power.is_integer() or abs(power) >= 2**63:
+        raise Unconvertible(f"p={power:g} is no whole number of 64 bits, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 

@@ -55,7 +55,8 @@ def scatter_elements_to_scatter(node: Node) -> None:
         indices = wrapped(node, indices, node.need_elem_type(1), length(node, data, axis, "scalar"))
     elif (known < 0).any():
         size = node.need_dimension(axis)
-        indices = node.op.const(known + (known < 0) * known.dtype.type(size), known.dtype)
+        kind = known.dtype if size <= 2**31 else np.int64
+        indices = node.op.const(known.astype(np.int64) + (known < 0) * size, kind)
     node.become.Scatter(data, indices, updates, axis=axis)
 
 

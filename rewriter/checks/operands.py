@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from onnx import TensorProto
@@ -14,6 +15,7 @@ _PRECISIONS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, Tenso
 """The types in which a GroupNormalization may compute its mean and variance."""
 _PAST_KEY, _PAST_VALUE = 4, 5
 _POSITIONS = 3
+_SCALES, _SIZES = 2, 3
 
 
 def _where_known(check: Check) -> Check:
@@ -30,6 +32,9 @@ def _attention_problems(node: Node) -> Iterator[str]:
     scale = node.attr("scale")
     if scale is not None and scale <= 0:
         yield f"scale is {scale:g}, and has to be positive"
+    cap = node.attr("softcap", 0.0)
+    if not 0 <= cap < math.inf:  # kernels cap nothing, or give NaN
+        yield f"softcap is {cap:g}, and has to be 0 or positive, and finite"
     if node.has_input(_PAST_KEY) != node.has_input(_PAST_VALUE):
         yield "it has only one of past_key and past_value"
 
@@ -74,11 +79,19 @@ def _crop_problems(node: Node) -> Iterator[str]:
         yield f"shape has {lengths[0]} entries for {count} axes"
 
 
+def _resize_problems(node: Node) -> Iterator[str]:
+    """https://onnx.ai/onnx/operators/onnx__Resize.html"""
+    scales = node.shape(_SCALES)
+    if scales and isinstance(scales[0], int) and scales[0] > 0 and node.has_input(_SIZES):
+        yield "it has both scales and sizes"
+
+
 OPERAND_CHECKS: dict[str, Check] = {
     "Attention": _where_known(_attention_problems),
     "GroupNormalization": _where_known(_group_problems),
     "RotaryEmbedding": _where_known(_rotary_problems),
     "TfIdfVectorizer": _where_known(_gram_problems),
     "CenterCropPad": _where_known(_crop_problems),
+    "Resize": _where_known(_resize_problems),
 }
 """The check of each operator, which yields what is wrong with a node."""

@@ -21,6 +21,7 @@ from ..opsets import inference
 from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from ..process import child_call
+from ..storage.payload import require_fitting_raw_data
 from . import wrong_opset
 from .function_calls import check_calls
 from .operands import OPERAND_CHECKS
@@ -191,6 +192,7 @@ def _check_values(graphs: list[GraphLike]) -> None:
         for tensor in graph.initializer:
             if min(tensor.dims, default=0) < 0:
                 raise InvalidModelError(f"the input is not a valid model: the shape of '{tensor.name}' is {list(tensor.dims)}")
+            require_fitting_raw_data(tensor)
         types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
         types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
         fed = {value.name for value in graph.input if value.type.HasField("tensor_type")} if graph is graphs[0] else ()

@@ -149,7 +149,7 @@ def node_text(node: NodeProto) -> str:
     """`node` in ONNX's text form, cut if it is long."""
     try:
         graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
-    except UnicodeDecodeError:  # of an attribute: names that are not valid UTF-8 are in no rewrite that is shown
+    except Exception:  # onnx cannot print text that is not UTF-8, or a tensor whose data does not fit its shape
         return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
     text = " ".join(graph.partition("{")[2].rpartition("}")[0].split())
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " …"

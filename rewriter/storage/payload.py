@@ -311,6 +311,12 @@ def file_payload(tensor: TensorProto, file: SourceFile) -> Payload:
     return Payload(file, offset, needed)
 
 
+def require_fitting_raw_data(tensor: TensorProto) -> None:
+    """Raises InvalidModelError where `tensor` holds more or less raw data than type and shape take."""
+    if tensor.HasField("raw_data") and tensor.data_type in _TYPES and not is_external(tensor):
+        _require_length(tensor, len(tensor.raw_data))
+
+
 def _require_length(tensor: TensorProto, length: int) -> None:
     """Raises InvalidModelError where `length` bytes do not fit type and shape."""
     if length != raw_length(tensor):

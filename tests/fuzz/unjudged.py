@@ -132,6 +132,35 @@ def _has_halves_without_bound(use: Use) -> bool:
     return bool(_HALVES & use.kinds) and _has_no_bound_for_infinity(use)
 
 
+def _takes_bounds_of_float(use: Use) -> bool:
+    """Whether a bound below opset 11 is left out, whose default is a number of float, for another type."""
+    has_both = use.attribute("min") is not None and use.attribute("max") is not None
+    return use.opset < 11 and bool({"double", *_HALVES} & use.kinds) and not has_both
+
+
+def _is_beyond_mantissa(use: Use) -> bool:
+    data = use.operand(0)
+    return data is not None and data.dtype in (np.int64, np.uint64) and bool((np.abs(data.astype(object)) > 2**53).any())
+
+
+def _has_a_depth_between(use: Use) -> bool:
+    depth = use.operand(1)
+    return _is_float(depth) and bool((depth != np.trunc(depth)).any())
+
+
+def _multiplies_large_numbers(use: Use) -> bool:
+    """Whether products of queries and keys may overflow, or the numbers beside a mask be rounded much."""
+    if np.isnan(use.attribute("softcap", 0.0)):
+        return True
+    return any(
+        (np.abs(array) > np.sqrt(float(_limit(of))) / 64).any() for of, array in zip(_floats_of(use), use.floats, strict=True)
+    )
+
+
+def _floats_of(use: Use) -> list[np.ndarray]:
+    return [array for array in map(use.arrays.get, use.node.input) if _is_float(array)]  # type: ignore[misc]
+
+
 def _counts_heads_twice(use: Use) -> bool:
     queries = use.operand(0)
     return queries is not None and queries.ndim == 4 and use.attribute("q_num_heads") is not None
@@ -233,6 +262,8 @@ _DISTRUSTED = {
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
     "onnx.reference": (
+        Row("Clip", _takes_bounds_of_float, "has no bounds of float for those that a Clip leaves out below opset 11"),
+        Row("ReduceMean", _is_beyond_mantissa, "takes the mean of integers in double"),
         Row("LogSoftmax", _spans_much, "takes the logarithm of what underflows in LogSoftmax"),
         Row("AveragePool", lambda use: _has_nan(use), "takes NaN for padding in AveragePool"),
         Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
@@ -385,6 +416,8 @@ _OPEN = (
     Row("TopK", lambda use: use.attribute("sorted", 1) == 0, "it is not said in which order TopK gives what it does not sort"),
     Row("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", _has_label_outside, "it is not said what the loss of no class is"),
     Row("Attention", _has_infinity_or_nan, "kernels multiply infinities in different orders"),
+    Row("Attention", _multiplies_large_numbers, "products overflow, or not, in an order that is not said"),
+    Row("OneHot", _has_a_depth_between, "it is not said how many positions a depth between two integers has"),
     Row("DynamicQuantizeLinear", _is_zero_throughout, "it is not said what the scale of zeros is"),
     Row("NonZero", lambda use: use.operand(0) is None or np.ndim(use.operand(0)) == 0, "onnxruntime takes a scalar for a vector"),
     Row("TfIdfVectorizer", _has_two_pools, "it is not said which of two pools counts"),
@@ -398,7 +431,7 @@ _OPEN = (
     Row("QLinearConv QLinearMatMul", _has_infinity_or_nan, "it is not said which integer NaN becomes"),
     Row("DynamicQuantizeLinear", _has_nan, "it is not said whether NaN is the largest number"),
     Row("Range", _counts_no_steps, "it is not said how many steps lead to infinity or NaN, or how many of 0"),
-    Row("RoiAlign", _has_infinity_or_nan, "it is not said what is at a position that is no number"),
+    Row("RoiAlign GridSample", _has_infinity_or_nan, "it is not said what is at a position that is no number"),
     Row(
         "Celu Elu HardSigmoid LeakyRelu LinearAttention Selu Shrink SwiGLU ThresholdedRelu",
         _has_attribute_beyond,
@@ -457,7 +490,12 @@ _EXTREME = (
         _overflows,
         "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
     ),
-    Row("InstanceNormalization", _has_infinity_or_nan, "infinities are multiplied before or after the mean is subtracted"),
+    Row("GRU LSTM RNN", _adds_large_numbers, "a sum of products overflows, or not, in an order that is not said"),
+    Row(
+        "InstanceNormalization GroupNormalization",
+        _has_infinity_or_nan,
+        "infinities are multiplied before or after the mean is subtracted",
+    ),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),

@@ -47,6 +47,13 @@ def test_celu_of_double_is_computed_in_double() -> None:
     assert values[0].tolist() == [1e-300, 1 + 3e-16]
 
 
+@pytest.mark.parametrize("alpha", [1.5, 2.5, 4.0])
+def test_the_largest_number_stays_finite(alpha: float) -> None:
+    largest = np.array([np.finfo(np.float32).max, -np.finfo(np.float32).max], np.float32)
+    (got,) = run(convert_version(model(celu(alpha), 12), 11).model, {"x": largest})
+    np.testing.assert_array_equal(got, [largest[0], np.float32(-alpha)])
+
+
 REWRITES = [
     (
         "celu.scaled_elu",

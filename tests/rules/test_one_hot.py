@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
+from onnx import numpy_helper
 
 
 def proto(opset, axis="", kind="int64", constants=""):
@@ -55,6 +56,13 @@ def test_down_the_declared_shape_tells_the_depth(axis):
 @pytest.mark.parametrize("target", [8, 7])
 def test_an_index_counts_from_the_back_where_the_depth_is_known(opset, target):
     assert_same(proto(opset), target, {"i": np.array([0, 3, -1, -4, -5, 4])})
+
+
+@pytest.mark.parametrize("depth", ["nan", "inf", "1e18"])
+def test_refuses_a_depth_that_is_no_length_below_9(depth: str) -> None:
+    proto = model("g (int64[3] i, float[2] v) => (float[N,M] y) <double d = {0}> { y = OneHot (i, d, v) }", 9)
+    proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(float(depth)), "d"))
+    assert f"the depth is {float(depth):g}, and a table of its positions has at most 16,777,216 entries" in refusal(proto, 8)
 
 
 def test_refuses_a_computed_depth_below_9():

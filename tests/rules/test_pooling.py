@@ -163,8 +163,9 @@ def test_the_power_is_of_floating_type_in_opset_1(op):
     attribute = next(a for a in older.graph.node[0].attribute if a.name == "p")
     assert attribute.f == 3.0
     assert convert_version(older, 2).model.graph.node == model(text, 2).graph.node
-    attribute.f = 2.5
-    assert "p=2.5 is not a whole number" in refusal(older, 2)
+    for power in (2.5, float("inf"), float("nan"), 3e38):
+        attribute.f = power
+        assert f"p={attribute.f:g} is no whole number of 64 bits" in refusal(older, 2)
 
 
 @pytest.mark.parametrize("source, target", [(21, 22), (22, 21)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
+from onnx import numpy_helper
 
 from split_rewrite.rewriter import InvalidModelError
 
@@ -54,6 +55,14 @@ def test_negative_indices_count_from_the_front(target):
     result = convert_version(elements(11, attributes="axis=-1"), target).model
     assert result.graph.node[-1].op_type == "Scatter"
     np.testing.assert_array_equal(run(result, {"x": X, "i": indices, "u": updates})[0], scattered(indices, updates))
+
+
+@pytest.mark.parametrize(("length", "kind"), [(2**31, "int32"), (2**31 + 1, "int64")])
+def test_indices_along_a_huge_axis_hold_its_length(length: int, kind: str) -> None:
+    text = f"g (float[{length}] x, float[2] u) => (float[{length}] y) <int32[2] i = {{-1, 0}}> {{ y = ScatterElements(x, i, u) }}"
+    result = convert_version(model(text, 11), 10, compare="off").model
+    (indices,) = (numpy_helper.to_array(tensor) for tensor in result.graph.initializer)
+    assert (indices.tolist(), indices.dtype) == ([length - 1, 0], kind)
 
 
 def test_constant_indices_stay_constant():

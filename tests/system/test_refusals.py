@@ -423,6 +423,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[0, 5, 5] x) => (float[A, B, C, D] y) <int64[2] i = {5, 5}, int64[2] b = {1, 5}> {y = Col2Im(x, i, b)}",
         18, 17, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
     ),
+    "no-channels-to-sample": Refusal(
+        "g (float[1, 0, 4, 4] x, float[1, 2, 2, 2] p) => (float[A, B, C, D] y) {y = GridSample(x, p)}",
+        16, 15, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
+    ),
     "two-arrows": Refusal(
         'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ji->">(x)}',
         12, 11, "the equation 'ij->ji->' is not of the form that Einsum has", as_in_big_models,
@@ -515,10 +519,6 @@ REFUSED: dict[str, Refusal] = {
     "scores-of-a-scale-that-is-no-number": Refusal(
         "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = nan>(q, q, q)}",
         23, 22, "scale=nan: Attention multiplies by its root twice, which is no number",
-    ),
-    "scores-capped-by-infinity": Refusal(
-        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<softcap = -inf>(q, q, q)}",
-        23, 22, "softcap=-inf is no number that scores could be capped by",
     ),
     "slope-too-small-for-the-type": Refusal(
         "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
@@ -631,7 +631,11 @@ REFUSED: dict[str, Refusal] = {
     ),
     "power-that-is-not-whole": Refusal(
         '<ir_version: 3, opset_import: ["" : 1]> g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = GlobalLpPool<p = 2.5>(x)}',
-        1, 2, "p=2.5 is not a whole number, which opset 2 and newer need",
+        1, 2, "p=2.5 is no whole number of 64 bits, which opset 2 and newer need",
+    ),
+    "depth-without-end": Refusal(
+        "g (int64[3] i, float[2] v) => (float[N, M] y) <float16 d = {31744}> {y = OneHot(i, d, v)}",
+        9, 8, "the depth is inf, and a table of its positions has at most 16,777,216 entries",
     ),
     "sizes-that-are-not-whole": Refusal(
         "g (float[4] x) => (float[A0] a, float[B0] b) <float[2] s = {1.5, 2.5}> {a, b = Split<axis = 0>(x, s)}",

@@ -8,6 +8,8 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from ..judging.differences import byte_size, is_nan_throughout
 from ..running.messages import Failure, Outputs, RejectedError
 from ..running.model_client import Session
@@ -169,7 +171,8 @@ class _Attempts:
         runs = self._good
         tried = [Tried(choice, run.inputs, run.outputs) for choice, run in runs.items() if isinstance(choice, Choice)] + self._unfit
         conditions = self._space.conditions(tried[0].inputs) if tried else []
-        missing = [(name, number) for name, number in conditions if not any(run.inputs[name] == number for run in runs.values())]
+        given = [run.inputs for run in runs.values()]
+        missing = [(name, number) for name, number in conditions if not any(np.all(inputs[name] == number) for inputs in given)]
         if not missing:
             return {}
         with self._session.numbered() as numbered:

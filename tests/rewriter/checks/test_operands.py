@@ -14,6 +14,7 @@ GRAMS = (
 GROUPS = (
     "g (float[1,2,2] x, float[2] s) => (float[1,2,2] y) {{ y = GroupNormalization <num_groups = 1, stash_type = {}> (x, s, s) }}"
 )
+RESIZE = "g (float[1,4] x, float[0] r, float[{}] s, int64[2] z) => (float[A,B] y) {{ y = Resize(x, r, s, z) }}"
 CROP = "g (float[4,5] x, int64[{}] s) => (float[A,B] y) {{ y = CenterCropPad{}(x, s) }}"
 
 
@@ -25,6 +26,7 @@ INVALID = [
     (23, attention(heads=-2), "the number of heads q_num_heads is -2"),
     (23, attention(heads=0), "the number of heads q_num_heads is 0"),
     (23, attention(attributes=", scale = 0.0"), "scale is 0, and has to be positive"),
+    (23, attention(attributes=", softcap = -1.0"), "softcap is -1, and has to be 0 or positive, and finite"),
     (23, attention("y, k, v", inputs=", , p"), "it has only one of past_key and past_value"),
     (23, ROTARY.format(8, 2, 8), "cos_cache has 2 columns for 8 rotated elements, which need 4"),
     (23, ROTARY.format(8, 4, 8).replace(", c, c, p)", ", c, c)"), "cos_cache has rank 2, and needs 3 without position_ids"),
@@ -32,6 +34,7 @@ INVALID = [
     (9, GRAMS.format(0, 2, 1), "min_gram_length is 0, and has to be positive"),
     (9, GRAMS.format(2, 1, 1), "max_gram_length is 1, below min_gram_length, which is 2"),
     (9, GRAMS.format(1, 2, -1), "max_skip_count is -1"),
+    (11, RESIZE.format(2), "it has both scales and sizes"),
     (18, CROP.format(3, " <axes = [0, 1]> "), "shape has 3 entries for 2 axes"),
     (18, CROP.format(1, " "), "shape has 1 entries for 2 axes"),
 ]
@@ -51,6 +54,7 @@ def test_invalid(opset, text, message):
         (23, ROTARY.format(8, 4, 8)),
         (21, GROUPS.format(10)),
         (9, GRAMS.format(1, 2, 0)),
+        (11, RESIZE.format(0)),
         (18, CROP.format(1, " <axes = [0]> ")),
         (18, CROP.format("N", " ")),
     ],

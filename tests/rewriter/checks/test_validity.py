@@ -70,3 +70,13 @@ def test_an_absent_attribute_of_an_operator_with_a_function_body_is_valid() -> N
     source = helpers.model("g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) {y = MeanVarianceNormalization(x)}", 13)
     result = convert_version(source, 18).model
     assert result.graph.node == source.graph.node
+
+
+def test_more_data_than_a_tensor_has_elements() -> None:
+    """onnx.checker sees only too little; no runtime loads such a model."""
+    text = "{y = If(b) <then_branch = t () => (float[2] u) <float[2] c = {1, 2}> {u = Add(x, c)}, else_branch = e () => (float[2] v) {v = Neg(x)}>}"
+    source = helpers.model(f"g (float[2] x, bool b) => (float[2] y) {text}")
+    tensor = source.graph.node[0].attribute[0].g.initializer[0]
+    tensor.ClearField("float_data")
+    tensor.raw_data = bytes(12)
+    assert helpers.invalidity(source, 11) == "tensor 'c': has 12 bytes of data, but its type and shape [2] take 8"

@@ -119,3 +119,9 @@ def test_a_node_whose_text_is_not_utf_8_is_shown_without_its_attributes() -> Non
     node = onnx.NodeProto(op_type="Pad", input=["x"], output=["y"])
     node.attribute.add(name="mode", type=onnx.AttributeProto.STRING, s=b"\x80")
     assert node_text(node) == "y = Pad <…> (x)"
+
+
+def test_a_node_with_a_tensor_that_onnx_cannot_print_is_shown_without_its_attributes() -> None:
+    tensor = onnx.TensorProto(name="c", data_type=onnx.TensorProto.BOOL, dims=[2], raw_data=bytes(8))
+    node = onnx.helper.make_node("Constant", [], ["y"], value=tensor)
+    assert node_text(node) == "y = Constant <…> ()"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from split_rewrite.rewriter.comparison.inputs.original_runs import explain, run_edges, run_samples
+from split_rewrite.rewriter.comparison.inputs.choice import Choice
+from split_rewrite.rewriter.comparison.inputs.original_runs import _Attempts, explain, run_edges, run_samples
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace, Samples
-from split_rewrite.rewriter.comparison.running.messages import Description, Failure
+from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.running.runs import Run
 from split_rewrite.rewriter.comparison.verdicts import Undecided
@@ -55,6 +58,16 @@ def test_edges(save: Save, worker: Worker) -> None:
     space = InputSpace(described, described, Samples())
     found = run_edges(worker.open(path), space, space.edges())
     assert [[np.size(value) for value in run.inputs.values()] for run in found] == [[1, 3], [3, 1]]
+
+
+def test_a_number_to_compare_with_may_be_one_of_many() -> None:
+    """An input has one element in the first sample, and two in another one, which has the number already."""
+    numbers = [np.zeros(1), np.array([7.0, 7.0])]
+    space: Any = SimpleNamespace(conditions=lambda _: [("k", 7.0)], has_open_sizes=True)
+    session: Any = None  # nothing is missing, so nothing is run
+    attempts = _Attempts(session, space, thorough=True)
+    attempts._good = {Choice(index): Run({"k": each}, Outputs(("y",), (each,), "")) for index, each in enumerate(numbers)}
+    assert attempts._on_conditions() == {}
 
 
 def test_the_kind_of_a_failure_is_said_where_its_message_does_not() -> None:
