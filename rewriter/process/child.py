@@ -20,7 +20,7 @@ from importlib.machinery import PathFinder
 from io import FileIO
 
 from ..errors import SplitRewriteError
-from .serving import NO_LIMIT, OUT_OF_MEMORY, READY, receive, send, stated_limits
+from .serving import NO_LIMIT, OUT_OF_MEMORY, READY, receive, send_request
 
 
 class Crashed(Exception):
@@ -76,7 +76,7 @@ class Child:
         start = time.monotonic()
         try:
             with self._told_to_end_after(seconds):
-                send(self._requests, stated_limits(None if self._grace is not None else seconds, memory), request)
+                send_request(self._requests, request, None if self._grace is not None else seconds, memory)
                 answer = receive(self._answers)
         except (EOFError, OSError, ValueError):  # ValueError: another thread closed the child
             raise self._crash(seconds, time.monotonic() - start) from None

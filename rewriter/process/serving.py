@@ -35,6 +35,12 @@ def send(pipe: FileIO, *parts: bytes) -> None:
             left = left[pipe.write(left) :]
 
 
+def send_request(pipe: FileIO, request: bytes, seconds: float | None, memory: int) -> None:
+    """Send `request` behind its limits: how long the answer may take, None for any time, and with how much memory."""
+    milliseconds = NO_LIMIT if seconds is None else max(int(seconds * 1000), 1)
+    send(pipe, milliseconds.to_bytes(8, "little") + memory.to_bytes(8, "little"), request)
+
+
 def receive(pipe: FileIO) -> bytearray:
     """Read the next message from `pipe`. Raises EOFError where the other end is closed before the message is complete."""
     return _read(pipe, int.from_bytes(_read(pipe, 8), "little"))
@@ -50,12 +56,6 @@ def _read(pipe: FileIO, length: int) -> bytearray:
             raise EOFError
         left = left[count:]
     return data
-
-
-def stated_limits(seconds: float | None, memory: int) -> bytes:
-    """The first part of a request: how long its answer may take, None for any time, and with how much memory."""
-    milliseconds = NO_LIMIT if seconds is None else max(int(seconds * 1000), 1)
-    return milliseconds.to_bytes(8, "little") + memory.to_bytes(8, "little")
 
 
 def serve(answer: Callable[[memoryview], bytes], *, by_processor_time: bool = False, watches_parent: bool = True) -> NoReturn:

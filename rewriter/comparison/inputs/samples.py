@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import onnx
 
 from ...errors import ArgumentError
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
@@ -87,11 +86,15 @@ class InputSpace:
         self._nodes = original.readings.nodes
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
+        self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
+        chosen = [value for value in self._required if value.name not in self._data]
+        self._floats = [value.name for value in chosen if holds_floats(value.type)]
+        self._integers = [value.name for value in chosen if holds_integers(value.type)]
         self._bound: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
         self._check_names()
-        for name, declared in self._types.items():
-            own = self._open_shape(name, declared)
+        for name in self._types:
+            own = self._open_shape(name)
             other = declared_shape(fixed[name].type) if name in fixed else None
             self._shapes[name] = _narrow(own, other, self._bound)
         for name in [*samples.shapes, *self._data]:
@@ -101,11 +104,6 @@ class InputSpace:
     def summary(self) -> str:
         """The inputs that are needed, as a user would write them: "x float32[batch,3,8,8], ids int64[batch]"."""
         return ", ".join(f"{value.name} {type_text(value.type)}" for value in self._required)
-
-    @property
-    def _floats(self) -> list[str]:
-        """The floating-point inputs that the user did not give."""
-        return [value.name for value in self._required if value.name not in self._data and holds_floats(value.type)]
 
     @property
     def has_open_sizes(self) -> bool:
@@ -121,10 +119,10 @@ class InputSpace:
         """Ways to fill the inputs, the most natural one first."""
         chosen = [value for value in self._required if value.name not in self._data]
         sizes = _SIZES if self.has_open_sizes else _SIZES[:1]
-        integers = _INTEGERS if any(holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
+        integers = _INTEGERS if self._integers else _INTEGERS[:1]
         unranked = any(self._shapes[value.name] is None for value in chosen)
         ranks = _RANKS if unranked else _RANKS[:1]
-        signs = (False, True) if any(holds_floats(value.type) for value in chosen) else (False,)
+        signs = (False, True) if self._floats else (False,)
         grid = sorted(
             itertools.product(*map(range, (len(sizes), len(integers), len(ranks), len(signs)))),
             key=lambda place: (sum(place), place[1:]),
@@ -142,8 +140,7 @@ class InputSpace:
         for number, shape in enumerate(self._shapes.values()):
             for dim in shape or ():
                 first_in.setdefault(dim, number % 2)
-        lengths = [self.length_of(value.name) for value in self._required if holds_integers(value.type)]
-        empty = {name for name in lengths if name}
+        empty = set(filter(None, map(self.length_of, self._integers)))
         ways: list[dict[str, int]] = []
         if len({first_in[name] for name in open_sizes}) > 1:
             ways += [{name: 1 if first_in[name] == one else _LONGER for name in open_sizes} for one in (0, 1)]
@@ -159,9 +156,8 @@ class InputSpace:
         chosen = [value for value in self._required if value.name not in self._data]
         if not chosen or not usual:
             return []
-        kinds = [holds_floats(value.type) for value in chosen], [holds_integers(value.type) for value in chosen]
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
-        ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
+        ways += ("integers", "floats") if self._floats and self._integers else ()
         wanted = styles(self._nodes, len(self._floats))
         varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
         bases = [varied[number % len(varied)] for number in range(len(wanted))]
@@ -241,9 +237,9 @@ class InputSpace:
                 self._bound.setdefault(dim, int(size))
         self._shapes[name] = tuple(int(size) for size in given)
 
-    def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
+    def _open_shape(self, name: str) -> Shape:
         """The declared shape. A dimension without a name gets one made from its position."""
-        shape = declared_shape(declared)
+        shape = self._stated[name]
         return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
     def _is_open(self, name: str) -> bool:
@@ -306,7 +302,7 @@ class InputSpace:
         return self._declared.shapes(self._sizes_in(inputs))
 
     def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
-        return bound_sizes(inputs, {name: declared_shape(declared) for name, declared in self._types.items()})
+        return bound_sizes(inputs, self._stated)
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:
