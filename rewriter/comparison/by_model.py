@@ -25,7 +25,7 @@ from .running.messages import Description, Failure, Outputs
 from .running.model_client import Worker, lent_worker
 from .running.runs import Pair, Run, with_outputs
 from .running.runtimes import ENGINES, Runtime, installed
-from .verdicts import Comparison, Undecided, joined, not_compared
+from .verdicts import Comparison, Inconclusive, joined, not_compared
 
 if TYPE_CHECKING:
     from ..graph.model import Semantics
@@ -96,11 +96,11 @@ def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *,
         return f"onnxruntime {defect}"
     with worker.open(original, "onnxruntime") as session:
         runs = run_samples(session, "onnxruntime", models.spaces, thorough)
-    if isinstance(runs, Undecided):
+    if isinstance(runs, Inconclusive):
         return not_compared([runs]).reason
     runs = [run for run in runs if not run.decides] or runs
     if what := unjudged(runs, models.before.readings.computed, original):
-        return not_compared([Undecided(f"{what} on all inputs tried", hint=hint_at_inputs(models.spaces[0]))]).reason
+        return not_compared([Inconclusive(f"{what} on all inputs tried", hint=hint_at_inputs(models.spaces[0]))]).reason
     return runs
 
 
@@ -146,7 +146,7 @@ class _Judge:
 
     def verdict(self) -> Comparison:
         """The verdict of the first runtime that can tell."""
-        undecided: list[Undecided] = []
+        undecided: list[Inconclusive] = []
         for engine in self._engines:
             answer = self._ask(engine)
             if isinstance(answer, Comparison):
@@ -167,32 +167,32 @@ class _Judge:
         if different is not None:
             return different
         if len(verdicts) < len(answers):
-            return not_compared(answer for answer in answers if isinstance(answer, Undecided))
+            return not_compared(answer for answer in answers if isinstance(answer, Inconclusive))
         outputs = functools.reduce(worst, (verdict.outputs for verdict in verdicts))
         found = Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
         return self._unless_at_edges(found, self._engines[0])
 
-    def _ask(self, engine: str) -> Comparison | Undecided:
+    def _ask(self, engine: str) -> Comparison | Inconclusive:
         """The verdict of one runtime."""
         before, after, spaces = self._models
         for which, description in (("original", before), ("result", after)):
             if defect := self._defect(engine, description):
-                return Undecided(f"{engine} {defect} of the {which}")
+                return Inconclusive(f"{engine} {defect} of the {which}")
         with self._pair.worker.open(self._pair.original, engine) as session:
             runs = run_samples(session, engine, spaces, self._is_thorough)
-        if isinstance(runs, Undecided):
+        if isinstance(runs, Inconclusive):
             return runs
         found = self._run_and_judge(engine, runs)
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
             runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
             if not runs:
-                return Undecided(f"{found.reason}, on unusual inputs alone, which another runtime does not confirm")
+                return Inconclusive(f"{found.reason}, on unusual inputs alone, which another runtime does not confirm")
             found = self._run_and_judge(engine, runs)
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "different":
             return self._unless_by_onnxruntime(found, runs)
         return found
 
-    def _unless_by_onnxruntime(self, found: Comparison, runs: list[Run]) -> Comparison | Undecided:
+    def _unless_by_onnxruntime(self, found: Comparison, runs: list[Run]) -> Comparison | Inconclusive:
         """`found`, a difference in onnxruntime; or another verdict, where its kernels or what it takes explain the difference."""
         before, after, spaces = self._models
         if kernel := self._another_kernel(found, runs):
@@ -202,13 +202,13 @@ class _Judge:
             if second is not None and (second.status == "equal" or (second.last_bits and not found.last_bits)):
                 return replace(second, reason=joined(f"onnxruntime {doubt.reason}", second.reason))
             if second is None and found.stayed and doubt.of_same_nodes:
-                return Undecided(f"onnxruntime {doubt.reason}, which is all that differs", final=True)
+                return Inconclusive(f"onnxruntime {doubt.reason}, which is all that differs", final=True)
         if not before.lax or spaces[0].is_given:
             return found
         allowed = self._allowed(runs)
         if not allowed:
             reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(runs)})"
-            return Undecided(reason, hint=hint_at_inputs(spaces[0]))
+            return Inconclusive(reason, hint=hint_at_inputs(spaces[0]))
         return found if len(allowed) == len(runs) else self._run_and_judge("onnxruntime", allowed)
 
     def _unless_at_edges(self, found: Comparison, engine: str) -> Comparison:
@@ -291,14 +291,14 @@ class _Judge:
         """A text about the first output of the original whose comparison on these runs proves nothing, or ""."""
         return unjudged(runs, self._models.before.readings.computed, self._pair.original)
 
-    def _run_and_judge(self, engine: str, runs: list[Run]) -> Comparison | Undecided:
+    def _run_and_judge(self, engine: str, runs: list[Run]) -> Comparison | Inconclusive:
         hint = hint_at_inputs(self._models.spaces[0])
         with self._pair.worker.open(self._pair.result, engine) as session:
             runs, results = run_result(session, engine, runs)
         doubt = runs[0].doubt[0] if all(run.doubt for run in runs) else None
         if doubt is not None and (not isinstance(results, list) or have_other_shapes(runs, results)):
-            return Undecided(f"{doubt}, on all inputs tried", hint=hint)
-        if isinstance(results, Undecided) and not results.final and self._fails_in_onnxruntime(engine, runs):
+            return Inconclusive(f"{doubt}, on all inputs tried", hint=hint)
+        if isinstance(results, Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
             return results
@@ -307,7 +307,7 @@ class _Judge:
     def _fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
         return "onnxruntime" in self._engines and self._evidence.fails_in_onnxruntime(engine, runs)
 
-    def _judge(self, engine: str, runs: list[Run], results: list[Outputs]) -> Comparison | Undecided:
+    def _judge(self, engine: str, runs: list[Run], results: list[Outputs]) -> Comparison | Inconclusive:
         outputs = compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
@@ -315,11 +315,11 @@ class _Judge:
             note = f"where it is not within the tolerance, output '{first.name}' is as near to what float64 gives as the original's"
             return Comparison("equal", runtime, note, outputs)
         if first is None and (what := self._unjudged(runs)):
-            return Undecided(f"{what} on all inputs tried", final=True, hint=hint_at_inputs(self._models.spaces[0]))
+            return Inconclusive(f"{what} on all inputs tried", final=True, hint=hint_at_inputs(self._models.spaces[0]))
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
         if not self._evidence.repeats(engine, runs):
-            return Undecided("the original gives other outputs each time it is run", final=True)
+            return Inconclusive("the original gives other outputs each time it is run", final=True)
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"

@@ -63,7 +63,7 @@ class Comparison:
         return max((output.atol for output in self.outputs), default=0.0)
 
 
-class Undecided(NamedTuple):
+class Inconclusive(NamedTuple):
     """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do.
 
     `refused`: it runs the original, and lacks something for the result.
@@ -75,7 +75,7 @@ class Undecided(NamedTuple):
     refused: bool = False
 
 
-def not_compared(undecided: Iterable[Undecided]) -> Comparison:
+def not_compared(undecided: Iterable[Inconclusive]) -> Comparison:
     """The verdict where no runtime could decide."""
     answers = list(undecided)
     hint = next((answer.hint for answer in answers if answer.hint), "")

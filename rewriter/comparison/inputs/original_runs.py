@@ -14,7 +14,7 @@ from ..judging.differences import byte_size, is_nan_throughout
 from ..running.messages import Failure, Outputs, RejectedError
 from ..running.model_client import Session
 from ..running.runs import Run
-from ..verdicts import Undecided
+from ..verdicts import Inconclusive
 from .choice import Choice, SampleError
 from .samples import InputSpace
 from .search import MOST_RUNS, Search, Tried
@@ -35,12 +35,12 @@ _RUNS_FOR_SYMBOLS = 300
 """The number of runs of a search for outputs whose shapes have the declared symbols, which may be mere words."""
 
 
-def run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[Run] | Undecided:
+def run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[Run] | Inconclusive:
     """Run the original on every sample that the user gave. If one cannot be run, all remain undecided."""
     runs: list[Run] = []
     for number, space in enumerate(spaces, 1):
         found = _Attempts(session, space, thorough).runs(engine)
-        if isinstance(found, Undecided):
+        if isinstance(found, Inconclusive):
             return found if len(spaces) == 1 else found._replace(reason=f"sample {number}: {found.reason}")
         runs += found
     return runs
@@ -92,7 +92,7 @@ class _Attempts:
         self._doubtful: dict[Hashable, Run] = {}
         self._patience = sys.maxsize
 
-    def runs(self, engine: str) -> list[Run] | Undecided:
+    def runs(self, engine: str) -> list[Run] | Inconclusive:
         """Runs of the original that are enough for a comparison. If none gives numbers, one that gives NaN."""
         problem = self._try_choices()
         if problem is not None:
@@ -106,7 +106,7 @@ class _Attempts:
             return list(itertools.islice(self._doubtful.values(), self._wanted))
         return self._completed(by_symbols) or self._without_numbers[:1] or self._why_it_failed(engine)
 
-    def _try_choices(self) -> Undecided | None:
+    def _try_choices(self) -> Inconclusive | None:
         """Run the original on the usual choices, until enough of them fit; or return why no more can be made."""
         for choice in self._space.choices():
             key = choice if self._thorough else (choice.size, choice.rank)
@@ -115,7 +115,7 @@ class _Attempts:
             try:
                 inputs = self._space.make(choice)
             except (SampleError, RejectedError) as error:
-                return Undecided(str(error), final=True, hint=hint_at_inputs(self._space))
+                return Inconclusive(str(error), final=True, hint=hint_at_inputs(self._space))
             answer = self._session.run(inputs)
             if isinstance(answer, Failure):
                 self._note_failure(choice, inputs, answer)
@@ -208,14 +208,14 @@ class _Attempts:
                 break
         return runs
 
-    def _why_it_failed(self, engine: str) -> Undecided:
+    def _why_it_failed(self, engine: str) -> Inconclusive:
         first, last = self._failures[0], self._failures[-1]
         if last.kind in ("timeout", "memory"):
-            return Undecided(f"{engine} on the original: {explain(last)}", final=True)
+            return Inconclusive(f"{engine} on the original: {explain(last)}", final=True)
         if first.kind != "runtime":
-            return Undecided(f"{engine} cannot run the original: {explain(first)}")
+            return Inconclusive(f"{engine} cannot run the original: {explain(first)}")
         tried = "the given inputs" if self._space.is_given else f"any inputs tried ({len(self._failures)})"
-        return Undecided(f"{engine} cannot run the original on {tried}: {first.message}", hint=hint_at_inputs(self._space))
+        return Inconclusive(f"{engine} cannot run the original on {tried}: {first.message}", hint=hint_at_inputs(self._space))
 
 
 def _runs_of(found: list[Tried]) -> dict[Hashable, Run]:

@@ -6,12 +6,12 @@ from ..inputs.original_runs import explain
 from ..running.messages import Failure, Outputs
 from ..running.model_client import Session
 from ..running.runs import Run
-from ..verdicts import Comparison, Undecided
+from ..verdicts import Comparison, Inconclusive
 from .declared_outputs import Contradiction
 from .differences import shape_of_value
 
 
-def run_result(session: Session, engine: str, runs: list[Run]) -> tuple[list[Run], list[Outputs] | Comparison | Undecided]:
+def run_result(session: Session, engine: str, runs: list[Run]) -> tuple[list[Run], list[Outputs] | Comparison | Inconclusive]:
     """Run the result on the inputs of the original. A failure counts as a difference, unless the runtime lacks something.
 
     Runs that break the declared shapes of the original are left out if the result fails on their inputs, or goes by these shapes:
@@ -41,13 +41,13 @@ def _run_doubtful(session: Session, runs: list[Run]) -> dict[int, Outputs]:
     }
 
 
-def _failed(engine: str, run: Run, failure: Failure) -> Comparison | Undecided:
+def _failed(engine: str, run: Run, failure: Failure) -> Comparison | Inconclusive:
     """The verdict where the result does not run on the inputs of `run`."""
     reason = f"{engine} runs the original but not the result: {explain(failure)}"
     if failure.kind in ("timeout", "memory"):
-        return Undecided(reason, final=True)
+        return Inconclusive(reason, final=True)
     if failure.kind == "unsupported" or not failure.certain:
-        return Undecided(reason, refused=True)
+        return Inconclusive(reason, refused=True)
     return Comparison("different", run.outputs.runtime, reason)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from split_rewrite.rewriter.comparison.judging.differences import OutputComparison
-from split_rewrite.rewriter.comparison.verdicts import Comparison, Undecided, joined, not_compared
+from split_rewrite.rewriter.comparison.verdicts import Comparison, Inconclusive, joined, not_compared
 
 
 def test_all_reasons_are_given_and_the_first_hint() -> None:
-    found = not_compared([Undecided("a lacks it"), Undecided("b fails", hint="try c"), Undecided("d", hint="try e")])
+    found = not_compared([Inconclusive("a lacks it"), Inconclusive("b fails", hint="try c"), Inconclusive("d", hint="try e")])
     assert (found.status, found.reason) == ("not compared", "a lacks it; b fails; d … hint: try c")
 
 

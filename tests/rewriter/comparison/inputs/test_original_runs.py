@@ -16,7 +16,7 @@ from split_rewrite.rewriter.comparison.inputs.samples import InputSpace, Samples
 from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.running.runs import Run
-from split_rewrite.rewriter.comparison.verdicts import Undecided
+from split_rewrite.rewriter.comparison.verdicts import Inconclusive
 
 Save = Callable[..., Path]
 FIXED = "g (float[2,4] x) => (float[2,4] y) { y = Relu(x) }"
@@ -25,7 +25,7 @@ NEVER = "g (float[2,4] x) => (float[3] y) <int64[1] s = {3}> { y = Reshape(x, s)
 NAN = "g (float[2,4] x) => (float[2,4] y) <float z = {0.0}> { m = Mul(x, z) y = Div(m, m) }"
 
 
-def runs_of(path: Path, worker: Worker, *, thorough: bool = False) -> list[Run] | Undecided:
+def runs_of(path: Path, worker: Worker, *, thorough: bool = False) -> list[Run] | Inconclusive:
     described = worker.describe(path)
     assert isinstance(described, Description)
     with worker.open(path) as session:
@@ -46,7 +46,7 @@ def test_a_thorough_comparison_has_decisive_values(save: Save, worker: Worker) -
 
 def test_why_there_are_none(save: Save, worker: Worker) -> None:
     found = runs_of(save(NEVER), worker)
-    assert isinstance(found, Undecided)
+    assert isinstance(found, Inconclusive)
     assert found.reason.startswith("onnxruntime cannot run the original on any inputs tried")
     assert found.hint == "give other inputs by --test-input-shape or --input-data; they are x float32[2,4]"
 

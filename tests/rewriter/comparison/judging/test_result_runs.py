@@ -12,7 +12,7 @@ from split_rewrite.rewriter.comparison.judging.result_runs import have_other_sha
 from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session
 from split_rewrite.rewriter.comparison.running.runs import Run
-from split_rewrite.rewriter.comparison.verdicts import Comparison, Undecided
+from split_rewrite.rewriter.comparison.verdicts import Comparison, Inconclusive
 
 
 def outputs(size: int) -> Outputs:
@@ -37,7 +37,7 @@ class Fake:
             yield inputs, self.of.get(inputs["n"], outputs(inputs["n"]))
 
 
-def answers(fake: Fake, *runs: Run) -> tuple[list[int], list[int] | Comparison | Undecided]:
+def answers(fake: Fake, *runs: Run) -> tuple[list[int], list[int] | Comparison | Inconclusive]:
     kept, found = run_result(cast("Session", fake), "onnxruntime", list(runs))
     return [run.inputs["n"] for run in kept], [len(one.values[0]) for one in found] if isinstance(found, list) else found
 
@@ -61,9 +61,9 @@ def test_failures() -> None:
     _, different = answers(Fake({1: Failure("runtime", "no")}), run(1))
     assert isinstance(different, Comparison) and different.status == "different"
     _, lacks = answers(Fake({1: Failure("unsupported", "no")}), run(1))
-    assert isinstance(lacks, Undecided) and lacks.refused
+    assert isinstance(lacks, Inconclusive) and lacks.refused
     _, slow = answers(Fake({1: Failure("timeout", "no")}), run(1))
-    assert isinstance(slow, Undecided) and slow.final
+    assert isinstance(slow, Inconclusive) and slow.final
 
 
 def test_other_shapes() -> None:
