@@ -313,6 +313,8 @@ def norm_as_convolution(node: Node) -> None:
         return
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     power = node.attr("p", 2)
+    if power == 0:
+        raise Unconvertible("p=0: LpPool takes a root that there is not", "correct the model")
     absolute = op.Abs(node.input(0))
     powers = op.Pow(absolute, op.const(power, dtype))
     root = op.const(1 / power, dtype)

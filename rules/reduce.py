@@ -41,6 +41,13 @@ _ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
 """Reductions that round integer results, and would do so for each axis."""
 
 
+@upgrade(REDUCTIONS, 11)
+def drop_axes_of_a_scalar(node: Node) -> None:
+    """The axes of a scalar go. Runtimes take axis 0 for it, and from opset 11 on onnx says that it is out of range."""
+    if node.has_attr("axes") and node.rank() == 0:
+        node.pop_attr("axes")
+
+
 @upgrade("ReduceSum", 13)
 @upgrade(_SINCE_18, 18)
 def axes_to_input(node: Node) -> None:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import click
 
 from ..conversion.options import Options, files_of_options
-from ..errors import SplitRewriteError
+from ..errors import PathConflictError, SplitRewriteError
+from ..report.page_head import is_page
 from ..storage import INPUT_DATA, PAGE, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .documents import junit, sarif
 from .inputs import plan
@@ -74,6 +75,8 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
             check_record(path)
         elif path != "-":
             check_destination(path)
+    for path in wanted.report_files(".html"):
+        _check_pages(_folder_of_pages(path), len(tasks))
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
     totals = Totals()
     with ExitStack() as stack:
@@ -188,6 +191,14 @@ def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float
         write_text(junit(totals) + "\n", path)
     for path in wanted.report_files(".sarif"):
         write_text(sarif(totals) + "\n", path)
+
+
+def _check_pages(folder: str, models: int) -> None:
+    """Raises PathConflictError where a page of a model would replace a file that is no page of an earlier run."""
+    for number in range(1, models + 1):
+        path = os.path.join(folder, _page_name(number))
+        if os.path.exists(path) and not is_page(path):
+            raise PathConflictError(f"{path}: is no page of an earlier run, and a page would replace it; choose another name")
 
 
 def _made(folder: str) -> None:

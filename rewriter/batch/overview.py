@@ -11,7 +11,7 @@ from urllib.parse import quote
 import onnx
 
 from ..report.drawing import visible
-from ..report.page_style import STYLE
+from ..report.page_head import head
 from .totals import Entry, Obstacle, Totals
 
 MOST_NAMED = 30
@@ -31,10 +31,7 @@ def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
     title = f"{count:,} model{'s' * (count != 1)}, {good:,} good"
     tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{number:,}</dd></div>" for name, number in totals.outcomes.items())
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{title}</title><style>{STYLE}</style></head><body>"
+        f"{head(title)}<body>"
         f'<header class="{"bad" if status else "good"}"><div>'
         f'<span class="status"><span aria-hidden="true">{"✗" if status else "✓"}</span>exit status {status}</span>'
         f'<h1>{title}</h1><p class="lead">{seconds:.1f} s</p><dl class="tiles">{tiles}</dl></div></header>'

@@ -22,7 +22,7 @@ from ..opsets.transitions import newest_opset
 from .distinct_rewrites import DistinctRewrite, distinct_rewrites
 from .drawing import LARGE, MAX_NODES, Values, draw, node_line, visible
 from .json_document import ModelFile, file_facts, node_text, outcome
-from .page_style import STYLE
+from .page_head import head
 from .summary import Report, alike
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def make_page(
     title = _title(end, report)
     files = f"{_name(source.name)}" + (f" → {_name(destination.name)}" if destination and error is None else "")
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{_text(title)} · {_text(Path(source.name).name)}</title><style>{STYLE}</style></head><body>"
+        f"{head(f'{_text(title)} · {_text(Path(source.name).name)}')}<body>"
         f'<header class="{"good" if exit_status == 0 else "bad"}"><div>'
         f'<span class="status"><span aria-hidden="true">{"✓" if exit_status == 0 else "✗"}</span>{_text(end)}</span>'
         f'<h1>{_text(title)}</h1><p class="lead">{files}</p>{_message(end, blockers, error)}'

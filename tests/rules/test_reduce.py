@@ -145,6 +145,13 @@ def test_a_logarithm_of_integers_over_no_axes_is_refused() -> None:
 
 REWRITES = [
     (
+        "reduce.drop_axes_of_a_scalar",
+        10,
+        11,
+        "g (float x) => (float y) { y = ReduceL2 <axes = [0], keepdims = 0> (x) }",
+        "{ y = ReduceL2 <keepdims = 0> (x) }",
+    ),
+    (
         "reduce.axes_to_attribute",
         18,
         17,

@@ -112,6 +112,23 @@ def test_every_report(zoo):
     assert 'href="run_pages/00003.html"' in page and "Cannot be converted" in Path("run_pages/00003.html").read_text()
 
 
+def test_a_page_replaces_no_file_that_is_no_page(zoo):
+    Path("run_pages").mkdir()
+    Path("run_pages/00002.html").write_text("mine")
+    ended = command_line("-t", "13", "zoo", "out", "--report", "run.html")
+    assert ended.status == 2
+    assert (
+        ended.err
+        == f"error: {Path('run_pages/00002.html')}: is no page of an earlier run, and a page would replace it; choose another name\n"
+    )
+    assert Path("run_pages/00002.html").read_text() == "mine"
+    assert not Path("out").exists()
+    Path("run_pages/00002.html").unlink()
+    for _ in range(2):  # pages of an earlier run are replaced
+        assert command_line("-t", "13", "zoo", "out", "--report", "run.html", "-q").status == 2
+        assert len(os.listdir("run_pages")) == 4
+
+
 def test_in_place_and_resumed(zoo):
     Path("zoo/deep/both.onnx").unlink()
     assert command_line("-t", "13", "--in-place", "zoo", "--resume", "run.jsonl", "-q").status == 2

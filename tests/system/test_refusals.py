@@ -633,6 +633,10 @@ REFUSED: dict[str, Refusal] = {
         '<ir_version: 3, opset_import: ["" : 1]> g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = GlobalLpPool<p = 2.5>(x)}',
         1, 2, "p=2.5 is no whole number of 64 bits, which opset 2 and newer need",
     ),
+    "root-that-there-is-not": Refusal(
+        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = LpPool<p = 0, kernel_shape = [2, 2], dilations = [2, 2]>(x)}",
+        18, 17, "p=0: LpPool takes a root that there is not",
+    ),
     "depth-without-end": Refusal(
         "g (int64[3] i, float[2] v) => (float[N, M] y) <float16 d = {31744}> {y = OneHot(i, d, v)}",
         9, 8, "the depth is inf, and a table of its positions has at most 16,777,216 entries",

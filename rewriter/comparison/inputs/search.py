@@ -175,7 +175,7 @@ class Search:
     def _other_values(self, state: Tried, name: str, reading: Reading, shapes: _Shapes, numbers: list[int]) -> Iterator[Choice]:
         array = state.inputs[name]
         old = tuple(float(element) for element in array.reshape(-1))
-        known = [int(number) for number in sorted(reading.landmarks) if number == int(number)] if reading.landmarks else []
+        known = [int(number) for number in sorted(reading.landmarks) if float(number).is_integer()]
         length = self._space.length_of(name)
         may_be_0 = not reading.strides and not reading.lengths
         for count in [len(old), *(shapes.counts if length else ())]:

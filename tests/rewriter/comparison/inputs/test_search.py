@@ -236,6 +236,17 @@ def test_a_model_that_takes_nothing_is_given_up(save: Save, worker: Worker) -> N
     assert "hint: give other inputs by --test-input-shape or --input-data; they are x float32[n]" in found.reason
 
 
+def test_infinity_is_no_number_to_try(save: Save, worker: Worker) -> None:
+    """An integer input is compared with an infinity, and no usual input fits, so that others are searched."""
+    text = "g (int64[2] s, float[7] x) => (float[?] y) { z = Constant<value_float = 0.0>() i = Log(z) f = Cast<to = 1>(s) b = Less(f, i) n = Cast<to = 7>(b) t = Add(s, n) r = Reshape(x, t) y = Neg(r) }"
+    path = save(text)
+    model = onnx.load(path)
+    del model.graph.node[:2]
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(-np.inf, np.float32), "i"))
+    onnx.save(model, path)
+    assert compare(path, path, worker=worker, thorough=True).status in ("equal", "not compared")
+
+
 # --- what must be judged ----------------------------------------------------------------------------------------------
 
 
