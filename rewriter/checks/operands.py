@@ -81,9 +81,20 @@ def _crop_problems(node: Node) -> Iterator[str]:
 
 def _resize_problems(node: Node) -> Iterator[str]:
     """https://onnx.ai/onnx/operators/onnx__Resize.html"""
-    scales = node.shape(_SCALES)
+    axes, scales = node.attr("axes"), node.shape(_SCALES)
     if scales and isinstance(scales[0], int) and scales[0] > 0 and node.has_input(_SIZES):
         yield "it has both scales and sizes"
+    for index, name in ((_SCALES, "scales"), (_SIZES, "sizes")):
+        lengths = node.shape(index)
+        if axes is not None and lengths and isinstance(lengths[0], int) and lengths[0] not in (0, len(axes)):
+            yield f"{name} has {lengths[0]} entries for {len(axes)} axes"
+
+
+def _compress_problems(node: Node) -> Iterator[str]:
+    """https://onnx.ai/onnx/operators/onnx__Compress.html"""
+    rank = node.rank(1)
+    if rank is not None and rank != 1:
+        yield f"the condition has rank {rank}, and needs 1"
 
 
 OPERAND_CHECKS: dict[str, Check] = {
@@ -92,6 +103,7 @@ OPERAND_CHECKS: dict[str, Check] = {
     "RotaryEmbedding": _where_known(_rotary_problems),
     "TfIdfVectorizer": _where_known(_gram_problems),
     "CenterCropPad": _where_known(_crop_problems),
+    "Compress": _where_known(_compress_problems),
     "Resize": _where_known(_resize_problems),
 }
 """The check of each operator, which yields what is wrong with a node."""

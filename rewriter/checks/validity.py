@@ -38,10 +38,10 @@ For a larger input, only what the check of the result cannot see is checked firs
 """
 
 
-def check_source(opset: int) -> None:
-    """Raises InvalidModelError where the installed onnx does not know the opset of the model."""
+def check_source(opset: int, of: str = "the model") -> None:
+    """Raises InvalidModelError where the installed onnx does not know the opset of the model, or what else `of` names."""
     if not 1 <= opset <= newest_opset():
-        raise InvalidModelError(f"the model's opset {opset} is unknown: {_known_opsets(opset)}")
+        raise InvalidModelError(f"{of}'s opset {opset} is unknown: {_known_opsets(opset)}")
 
 
 def check_target(opset: int) -> None:

@@ -61,6 +61,8 @@ class Job:
         self.target = self.source if target is None else target
         if self.source is not None:
             validity.check_source(self.source)
+        for function in self._proto.functions:
+            validity.check_source(default_opset(function.opset_import) or 1, f"the function {function.name}")
         self.specialized: Skeleton | None = None
         """The model as it was before its last conversion, if functions were specialized or inlined for it."""
         self._source_ir = self._proto.ir_version

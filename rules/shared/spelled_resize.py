@@ -36,6 +36,8 @@ def is_antialiased(node: Node) -> bool:
 
 def spell_out(node: Node) -> None:
     """Write the node as Gathers. It has the form of opset 11 to 19, with the inputs roi, scales and sizes."""
+    if 0 in (node.shape(0) or ()):
+        raise Unconvertible(f"'{node.input(0)}' has no elements to gather")
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),

@@ -427,6 +427,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 0, 4, 4] x, float[1, 2, 2, 2] p) => (float[A, B, C, D] y) {y = GridSample(x, p)}",
         16, 15, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
     ),
+    "nothing-to-resize": Refusal(
+        'g (float[0, 4] x) => (float[A, B] y) <int64[2] z = {3, 3}> {y = Resize<mode = "linear">(x, , , z)}',
+        13, 10, "'x' has no elements to gather",
+    ),
     "two-arrows": Refusal(
         'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ji->">(x)}',
         12, 11, "the equation 'ij->ji->' is not of the form that Einsum has", as_in_big_models,

@@ -87,6 +87,8 @@ def type_text(declared: onnx.TypeProto, with_shape: bool = True) -> str:
     if kind != "tensor_type":
         return (kind or "no type").removesuffix("_type")
     name = onnx.TensorProto.DataType.Name(declared.tensor_type.elem_type)
+    if name == "UNDEFINED":
+        return "a tensor of no element type"
     dtype = ML_DTYPES.get(name) or ("string" if name == "STRING" else numpy_dtype(declared.tensor_type.elem_type).name)
     if not with_shape:
         return dtype

@@ -28,9 +28,11 @@ ML_DTYPES = {
 def numpy_dtype(elem_type: int) -> np.dtype:
     """The numpy dtype of a TensorProto.DataType, from ml_dtypes where numpy has none; object for strings.
 
-    Raises: RejectedError where ml_dtypes is too old to have it.
+    Raises: RejectedError where ml_dtypes is too old to have it, and where there is no element type.
     """
     name = onnx.TensorProto.DataType.Name(elem_type)
+    if name == "UNDEFINED":
+        raise RejectedError(Failure("invalid", "an input has no element type"))
     if name not in ML_DTYPES:
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
     import ml_dtypes  # comes with onnxscript; needed for these types alone

@@ -35,6 +35,17 @@ INVALID = [
     (9, GRAMS.format(2, 1, 1), "max_gram_length is 1, below min_gram_length, which is 2"),
     (9, GRAMS.format(1, 2, -1), "max_skip_count is -1"),
     (11, RESIZE.format(2), "it has both scales and sizes"),
+    (
+        18,
+        "g (float[1,1,4,4] x) => (float[A,B,C,D] y) <float[4] s = {1.0, 1.0, 0.5, 0.5}> { y = Resize <axes = [3]> (x, , s) }",
+        "scales has 4 entries for 1 axes",
+    ),
+    (
+        18,
+        "g (float[1,1,4,4] x) => (float[A,B,C,D] y) <int64[1] z = {2}> { y = Resize <axes = [2, 3]> (x, , , z) }",
+        "sizes has 1 entries for 2 axes",
+    ),
+    (11, "g (float[3,2] x, bool[3,2] c) => (float[N] y) { y = Compress (x, c) }", "the condition has rank 2, and needs 1"),
     (18, CROP.format(3, " <axes = [0, 1]> "), "shape has 3 entries for 2 axes"),
     (18, CROP.format(1, " "), "shape has 1 entries for 2 axes"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import helpers
+import onnx
 import pytest
 from helpers import convert_version
 
@@ -80,3 +81,13 @@ def test_more_data_than_a_tensor_has_elements() -> None:
     tensor.ClearField("float_data")
     tensor.raw_data = bytes(12)
     assert helpers.invalidity(source, 11) == "tensor 'c': has 12 bytes of data, but its type and shape [2] take 8"
+
+
+def test_a_function_of_an_opset_that_does_not_exist() -> None:
+    source = helpers.model("g (float[2] x) => (float[2] y) {y = Relu(x)}")
+    source.functions.append(
+        onnx.helper.make_function(
+            "local", "f", ["a"], ["b"], [onnx.helper.make_node("Relu", ["a"], ["b"])], [onnx.helper.make_opsetid("", -3)]
+        )
+    )
+    assert "the function f's opset -3 is unknown: onnx" in helpers.invalidity(source, 11)
