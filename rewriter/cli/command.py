@@ -416,8 +416,8 @@ def main() -> NoReturn:
 
 def _leave(status: int) -> NoReturn:
     """End the process at once: the interpreter's usual shutdown takes as long as a tenth of a start."""
-    if child_call := sys.modules.get("split_rewrite.rewriter.process.child_call"):
-        child_call.close_children()
+    if child := sys.modules.get("split_rewrite.rewriter.process.child"):
+        child.close_children()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # whoever wrote has heard of it
             stream.flush()

@@ -24,7 +24,7 @@ from ..graph.model import Model
 from ..graph.names import Semantics
 from ..graph.protos import only_moves
 from ..storage.skeleton import Skeleton
-from .by_model import Comparison, Piece, Runtime, compare, installed
+from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import EXACT, Tolerance
 from .regions.division import Input, Region, RegionFinder, free_reads
@@ -33,6 +33,8 @@ from .regions.models import Plan, RegionModels, UnfitError
 from .regions.retyped import with_own_names
 from .running.model_client import Worker
 from .running.observation import Observations, Seen, is_given
+from .running.runtimes import Runtime, installed
+from .verdicts import Comparison, Piece
 
 MAX_PIECES = 1000
 """The largest number of distinct regions that are run."""

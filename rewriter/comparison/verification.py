@@ -22,12 +22,14 @@ from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton, Snapshot
-from .by_model import Comparison, Runtime, compare, run_usual
+from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
-from .judging.evidence import Run
 from .judging.tolerance import EXACT, Tolerance
 from .running.model_client import lent_worker
+from .running.runs import Run
+from .running.runtimes import Runtime
+from .verdicts import Comparison, joined
 
 
 class Budget(NamedTuple):
@@ -143,8 +145,7 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
         return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
     if whole.rounded:
         return _after_rounding(nodes) if nodes.status == "equal" else whole
-    reasons = [f"the whole models could not be compared: {whole.reason}", nodes.reason]
-    return replace(nodes, reason="; ".join(filter(None, reasons)))
+    return replace(nodes, reason=joined(f"the whole models could not be compared: {whole.reason}", nodes.reason))
 
 
 def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
@@ -203,13 +204,13 @@ def _without_last_bits(original: Model, result: Skeleton, settings: Settings, fi
     loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
     found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
-    return replace(found, reason="; ".join(filter(None, [reason, found.reason])))
+    return replace(found, reason=joined(reason, found.reason))
 
 
 def _after_rounding(nodes: Comparison) -> Comparison:
     """The comparison node by node, for models whose outputs differ by a rounding step that no changed node explains."""
     reason = "outputs of the whole models differ, as nodes that nothing changed round inputs that differ in their last bits"
-    return replace(nodes, reason="; ".join(filter(None, [reason, nodes.reason])))
+    return replace(nodes, reason=joined(reason, nodes.reason))
 
 
 def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
@@ -228,7 +229,7 @@ def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str,
     if calls.status == "different" or nodes.status != "equal":
         return nodes if nodes.status in ("equal", "different") else calls
     reason = f"the comparison starts behind the values that parameters of functions were given, as {calls.reason}"
-    return replace(nodes, reason="; ".join(filter(None, [nodes.reason, reason])))
+    return replace(nodes, reason=joined(nodes.reason, reason))
 
 
 def _compare_parts(

@@ -13,15 +13,15 @@ from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, replacements
 from ..errors import ArgumentError
 from ..graph.names import Semantics
-from ..process.child_call import module_files
+from ..process.child import module_files
 from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
 from . import arguments
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
 
-    from ..comparison.by_model import Runtime
     from ..comparison.inputs.samples import Samples
+    from ..comparison.running.runtimes import Runtime
     from ..runtimes.demands import Demands
     from ..runtimes.running import Target
 
@@ -107,7 +107,7 @@ class Options:
         The comparison is imported only if one of them is set, because it takes a third of this package's import time.
         """
         if self.runtime != "auto":
-            from ..comparison.by_model import Runtime
+            from ..comparison.running.runtimes import Runtime
 
             arguments.check_choice("runtime", self.runtime, get_args(Runtime))
         if self.samples is not None:

@@ -352,7 +352,7 @@ class Editing(Values):
             self.proto.output[index] = ""
             self.after.Identity(value, output=name)
             return
-        self._scope.model.aliases[name] = value
+        self._scope.alias(name, value)
         self._scope.model.new_uses.add(value)
         self._scope.model.lost_uses.add(name)
         self._changed = True

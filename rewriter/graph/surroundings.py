@@ -199,6 +199,5 @@ class Surroundings(Values):
 
     def replace(self, name: str, value: str) -> None:
         """Let everything that reads `name` read `value` instead."""
-        model = self._scope.model
-        model.aliases[name] = value
-        model.new_uses.add(value)
+        self._scope.alias(name, value)
+        self._scope.model.new_uses.add(value)

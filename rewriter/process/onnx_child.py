@@ -11,17 +11,7 @@ import marshal
 
 from onnx import onnx_cpp2py_export
 
-from .serving import (
-    OUT_OF_MEMORY,
-    leave,
-    lift_time_limit,
-    limit_memory,
-    limit_processor_time,
-    limit_time,
-    open_pipes,
-    receive,
-    send,
-)
+from .serving import serve as serve_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` takes a tenth of the start
@@ -65,26 +55,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 def serve() -> None:
     """Answer requests until the parent is gone, each with (True, the result) or (False, onnx's complaint)."""
     _onnx.defs.get_schema("Split", 13, "")  # onnx builds all schemas now, while the parent does something else
-    requests, answers = open_pipes()
-    try:
-        while True:
-            send(answers, marshal.dumps(_answer(*marshal.loads(receive(requests)))))
-    except (OSError, EOFError):
-        leave()
+    serve_requests(_answer, by_processor_time=True, watches_parent=False)
 
 
-def _answer(operation: str, arguments: tuple[Any, ...], seconds: int, memory: int) -> tuple[bool, Any]:
-    """Run one operation within `memory` bytes and `seconds` of processor time, or where the platform cannot limit that, of time."""
-    limit_memory(memory)
-    has_limit = limit_processor_time(seconds)
-    if not has_limit:
-        limit_time(seconds)
+def _answer(request: memoryview) -> bytes:
+    operation, arguments = marshal.loads(request)
     try:
-        return True, OPERATIONS[operation](*arguments)
+        return marshal.dumps((True, OPERATIONS[operation](*arguments)))
     except MemoryError:
-        leave(OUT_OF_MEMORY)
+        raise
     except Exception as error:
-        return False, " ".join(str(error).split()) or type(error).__name__
-    finally:
-        if not has_limit:
-            lift_time_limit()
+        return marshal.dumps((False, " ".join(str(error).split()) or type(error).__name__))

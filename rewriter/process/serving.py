@@ -1,7 +1,7 @@
-"""The common part of all child processes: they report that they are ready, answer requests one by one, and end with their parent.
+"""The other side of `child`: a process says that it is ready, answers requests within their limits, and ends with its parent.
 
-Messages are bytes. Only the standard library is imported here, and little of it: the child that checks models starts in 30 ms;
-importing `typing` and `pickle` would add 8 ms.
+Messages are bytes; those to a child begin with the limits on time and memory. Only the standard library is imported here, and
+little of it: the child that checks models starts in 30 ms; importing `typing` and `pickle` would add 8 ms.
 """
 
 from __future__ import annotations
@@ -14,20 +14,31 @@ from io import FileIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
+
+    Receive = Callable[[], bytearray]
 
 OUT_OF_MEMORY = 12
 """The exit status of a child whose memory does not suffice."""
 READY = b"\0split-rewrite: ready\0"
 """The first bytes that a child sends. Anything before them was printed by the program that was started."""
+NO_LIMIT = (1 << 63) - 1
+"""The limit of a request that may take any time, in milliseconds, or any memory, in bytes."""
 
 
-def send(pipe: FileIO, message: bytes) -> None:
-    """Write the length of `message` in 8 bytes to `pipe`, and then the message."""
-    for part in (len(message).to_bytes(8, "little"), message):
+def send(pipe: FileIO, *parts: bytes) -> None:
+    """Write a message of these parts to `pipe`: its length in 8 bytes, and then the parts."""
+    for part in (sum(map(len, parts)).to_bytes(8, "little"), *parts):
         left = memoryview(part)
         while left:
             left = left[pipe.write(left) :]
+
+
+def send_request(pipe: FileIO, request: bytes, seconds: float | None, memory: int) -> None:
+    """Send `request` behind its limits: how long the answer may take, None for any time, and with how much memory."""
+    milliseconds = NO_LIMIT if seconds is None else max(int(seconds * 1000), 1)
+    send(pipe, milliseconds.to_bytes(8, "little") + memory.to_bytes(8, "little"), request)
 
 
 def receive(pipe: FileIO) -> bytearray:
@@ -45,6 +56,71 @@ def _read(pipe: FileIO, length: int) -> bytearray:
             raise EOFError
         left = left[count:]
     return data
+
+
+def serve(answer: Callable[[memoryview], bytes], *, by_processor_time: bool = False, watches_parent: bool = True) -> NoReturn:
+    """Answer requests until the parent is gone, each by what `answer` returns for it.
+
+    With `by_processor_time`, only that counts for the limit on time, where the platform can limit it. A child that
+    `watches_parent` ends with it also while it is at work; this takes a thread, whose module is slow to import.
+    """
+    requests, answers = open_pipes()
+    following = _following_parent(requests) if watches_parent else lambda: receive(requests)
+    try:
+        while True:
+            request = following()
+            send(answers, _within_limits(answer, request, by_processor_time))
+    except (EOFError, OSError):
+        leave()
+    except MemoryError:
+        leave(OUT_OF_MEMORY)
+
+
+def _within_limits(answer: Callable[[memoryview], bytes], request: bytearray, by_processor_time: bool) -> bytes:
+    """The answer to `request`, within the limits that it states."""
+    milliseconds, memory = (int.from_bytes(request[start : start + 8], "little") for start in (0, 8))
+    limit_memory(memory)
+    is_timed = milliseconds != NO_LIMIT and not (by_processor_time and limit_processor_time(milliseconds // 1000))
+    if is_timed:
+        limit_time(milliseconds / 1000)
+    try:
+        return answer(memoryview(request)[16:])
+    except MemoryError:
+        leave(OUT_OF_MEMORY)
+    except Exception:  # nobody is to wait for an answer that cannot come
+        leave(1)
+    finally:
+        if is_timed:
+            lift_time_limit()
+
+
+def _following_parent(requests: FileIO) -> Receive:
+    """A function that returns the next request. A thread reads them, even while one is answered, so that this process notices the
+    end of its parent at once.
+    """
+    from queue import SimpleQueue
+    from threading import Thread
+
+    inbox: SimpleQueue[bytearray] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            while True:
+                inbox.put(receive(requests))
+        except MemoryError:
+            leave(OUT_OF_MEMORY)
+        except (EOFError, OSError):
+            _end_with_parent()
+
+    Thread(target=read, daemon=True).start()
+    return inbox.get
+
+
+def _end_with_parent() -> NoReturn:
+    """End this process, and if it leads a group, all that it started."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    leave()
 
 
 def open_pipes() -> tuple[FileIO, FileIO]:
@@ -98,7 +174,10 @@ def limit_memory(count: int) -> None:
     if resource is None:
         return
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (count if most == resource.RLIM_INFINITY else min(count, most), most))
+    if count != NO_LIMIT:
+        resource.setrlimit(resource.RLIMIT_DATA, (count if most == resource.RLIM_INFINITY else min(count, most), most))
+    else:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _keep_memory_limit() -> None:

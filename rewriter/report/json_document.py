@@ -19,7 +19,7 @@ from ..graph.protos import shown_name
 from .finished import Finished
 
 if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
     from .summary import Report
 
 SCHEMA = "split-rewrite/report"

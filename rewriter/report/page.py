@@ -25,7 +25,7 @@ from .page_sections import (
 from .summary import Report
 
 if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
 
 
 def make_page(finished: Finished) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from ..comparison.by_model import Comparison
+    from ..comparison.verdicts import Comparison
     from ..comparison.verification import Verified
     from ..engine.outcome import Change, Remark, Rewrite
     from ..engine.reach import Reach

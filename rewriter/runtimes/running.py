@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from ..errors import ArgumentError
-from ..process.child_call import child_environment
+from ..process.child import child_environment
 from . import adapters
 
 Status = Literal["ran", "refused", "crashed", "hung"]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..comparison.judging.evidence import Run
 from ..comparison.judging.first_difference import Models, Side, first_difference, run_by_worker
 from ..comparison.running.model_client import TIME_LIMIT, lent_worker
+from ..comparison.running.runs import Run
 from ..comparison.verification import Verified
 from ..errors import CompareError
-from ..process.child_call import interpreter
+from ..process.child import interpreter
 from .agreement import USUAL, Bounds, difference_of
 from .profiles import known_runtimes
 from .running import Interface, Ran, Target, interface, run_file

@@ -44,7 +44,7 @@ from trials import private_folder
 
 from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.judging.runtime_defects import known_defects
-from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
+from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 
 LIMIT = 12

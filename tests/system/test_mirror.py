@@ -41,7 +41,7 @@ TESTED_BY = {
     "rewriter/graph/survey.py": "rewriter/conversion/test_driver.py",
     "rewriter/graph/knowledge/place.py": "rewriter/graph/knowledge/test_knowledge.py",
     "rewriter/process/onnx_child.py": "rewriter/process/test_child_call.py",
-    "rewriter/process/serving.py": "rewriter/process/test_child_call.py",
+    "rewriter/process/serving.py": "rewriter/process/test_child.py",
     "rewriter/report/page_style.py": "rewriter/report/test_page.py",
     "rewriter/runtimes/adapters.py": "rewriter/runtimes/test_probing.py",
     "rewriter/runtimes/probe_models.py": "rewriter/runtimes/test_probing.py",

@@ -52,11 +52,11 @@ os.open, os.replace, os.rename = open_no_folder, replace, rename
 
 START = f"""
 {helpers.IMPORT_AS_HERE}
-from split_rewrite.rewriter.process import child_call
+from split_rewrite.rewriter.process import child, child_call
 from split_rewrite.rewriter.comparison.running import model_client
 taken = {TAKE_AWAY!r}
 child_call._PROGRAM = taken.replace("{{", "{{{{").replace("}}", "}}}}") + child_call._PROGRAM
-model_client._PROGRAM = taken + model_client._PROGRAM
+model_client.serving_program = lambda module: taken + child.serving_program(module)
 """
 
 COMMAND = TAKE_AWAY + START + RESTRICT + "from split_rewrite.rewriter.cli.command import main\nmain()"

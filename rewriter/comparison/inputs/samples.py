@@ -6,17 +6,27 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import onnx
 
 from ...errors import ArgumentError
-from ...opsets.inference import symbol
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
-from ..running.model_server import ML_DTYPES, Description, Outputs, numpy_dtype
-from .deciding import Style, as_it_is_read, decide_floats, decide_integers, far_bound, on_its_side, styles
-from .readers import Reading
+from ..running.messages import Description, Outputs
+from .choice import Choice, Filler, Integers, SampleError, array_of_values
+from .deciding import styles
+from .declared_types import (
+    Shape,
+    as_declared,
+    check_dtype,
+    declared_shape,
+    holds_floats,
+    holds_integers,
+    list_text,
+    type_text,
+    values_of,
+)
+from .readers import Dim, Reading
 
 MAX_INPUT_BYTES = 1 << 30
 """The bytes that the inputs of one run may take, unless the user provides them."""
@@ -24,21 +34,9 @@ _MAX_CHOICES = 100
 """The largest number of choices of inputs that are tried for one model."""
 _MAX_CONDITIONS = 6
 """The largest number of conditions for each of which inputs are looked for."""
-_WORDS = ("", "a", "bc", "naïve", "0", "word word")
-
-_DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
 _UNREAD = Reading()
-
-Dim = int | str
-Shape = tuple[Dim, ...] | None
-Integers = Literal["small", "binary", "ones", "zeros"]
-Values = tuple[float, ...]
 _FEW_ELEMENTS = 16
 """The number of elements up to which each element of an input may be settled."""
-
-
-class SampleError(Exception):
-    """No inputs can be made for this model; `str()` is the reason."""
 
 
 @dataclass
@@ -57,44 +55,6 @@ class Samples:
     def are_given(self) -> bool:
         """Whether the user gave a shape or data for any input."""
         return bool(self.shapes or self.data)
-
-
-class Choice(NamedTuple):
-    """One way to choose what the models leave open.
-
-    `size`: the size of every symbolic dimension; None gives each symbol a size of its own. `integers`: "small" is 0 to 3, "binary"
-    0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
-    Log and similar operators. `style`: fills floats, integers or both with decisive values, chosen by what reads them; `integers`
-    and `positive` are for the rest. `sizes` and `values` were settled before: sizes of symbolic dimensions, and the elements
-    of small inputs.
-    """
-
-    size: int | None = None
-    integers: Integers = "small"
-    rank: int = 2
-    positive: bool = False
-    style: Style | None = None
-    decides: Literal["all", "floats", "integers"] = "all"
-    sizes: tuple[tuple[str, int], ...] = ()
-    values: tuple[tuple[str, Values], ...] = ()
-
-    def with_size(self, name: str, size: int) -> Choice:
-        """This choice, with another size of the symbolic dimension `name`."""
-        return self._replace(sizes=tuple(sorted({**dict(self.sizes), name: size}.items())))
-
-    def with_values(self, name: str, values: Values) -> Choice:
-        """This choice, with other elements of the input `name`."""
-        return self._replace(values=tuple(sorted({**dict(self.values), name: values}.items())))
-
-    @property
-    def seed(self) -> list[int]:
-        """The seed of this sample. Samples of decisive values have random values of their own."""
-        return [] if self.style is None else [len(self.style.floats), len(self.style.integers), self.style.turn]
-
-    @property
-    def is_odd(self) -> bool:
-        """Whether the sample may hold NaN or infinities."""
-        return self.style is not None and self.style.floats in ("nan", "infinite") and self.decides != "integers"
 
 
 _SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
@@ -118,20 +78,24 @@ class InputSpace:
 
         Raises: ArgumentError where a name, shape or array does not fit.
         """
-        fixed = {value.name: value for value in _values(result.required)}
+        fixed = {value.name: value for value in values_of(result.required)}
         self._samples = samples
         self._data = data or {}
-        self._required = _values(original.required)
+        self._required = values_of(original.required)
         self._readings = _joined(original.readings.by_input, result.readings.by_input)
         self._nodes = original.readings.nodes
-        self._declared = DeclaredOutputs(_values(original.declared))
-        self._types = {value.name: value.type for value in [*self._required, *_values(original.overridable)]}
+        self._declared = DeclaredOutputs(values_of(original.declared))
+        self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
+        self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
+        chosen = [value for value in self._required if value.name not in self._data]
+        self._floats = [value.name for value in chosen if holds_floats(value.type)]
+        self._integers = [value.name for value in chosen if holds_integers(value.type)]
         self._bound: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
         self._check_names()
-        for name, declared in self._types.items():
-            own = self._open_shape(name, declared)
-            other = _shape(fixed[name].type) if name in fixed else None
+        for name in self._types:
+            own = self._open_shape(name)
+            other = declared_shape(fixed[name].type) if name in fixed else None
             self._shapes[name] = _narrow(own, other, self._bound)
         for name in [*samples.shapes, *self._data]:
             self._apply_given(name)
@@ -139,12 +103,7 @@ class InputSpace:
     @property
     def summary(self) -> str:
         """The inputs that are needed, as a user would write them: "x float32[batch,3,8,8], ids int64[batch]"."""
-        return ", ".join(f"{value.name} {_type_text(value.type)}" for value in self._required)
-
-    @property
-    def _floats(self) -> list[str]:
-        """The floating-point inputs that the user did not give."""
-        return [value.name for value in self._required if value.name not in self._data and _holds_floats(value.type)]
+        return ", ".join(f"{value.name} {type_text(value.type)}" for value in self._required)
 
     @property
     def has_open_sizes(self) -> bool:
@@ -160,10 +119,10 @@ class InputSpace:
         """Ways to fill the inputs, the most natural one first."""
         chosen = [value for value in self._required if value.name not in self._data]
         sizes = _SIZES if self.has_open_sizes else _SIZES[:1]
-        integers = _INTEGERS if any(_holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
+        integers = _INTEGERS if self._integers else _INTEGERS[:1]
         unranked = any(self._shapes[value.name] is None for value in chosen)
         ranks = _RANKS if unranked else _RANKS[:1]
-        signs = (False, True) if any(_holds_floats(value.type) for value in chosen) else (False,)
+        signs = (False, True) if self._floats else (False,)
         grid = sorted(
             itertools.product(*map(range, (len(sizes), len(integers), len(ranks), len(signs)))),
             key=lambda place: (sum(place), place[1:]),
@@ -181,8 +140,7 @@ class InputSpace:
         for number, shape in enumerate(self._shapes.values()):
             for dim in shape or ():
                 first_in.setdefault(dim, number % 2)
-        lengths = [self.length_of(value.name) for value in self._required if _holds_integers(value.type)]
-        empty = {name for name in lengths if name}
+        empty = set(filter(None, map(self.length_of, self._integers)))
         ways: list[dict[str, int]] = []
         if len({first_in[name] for name in open_sizes}) > 1:
             ways += [{name: 1 if first_in[name] == one else _LONGER for name in open_sizes} for one in (0, 1)]
@@ -198,9 +156,8 @@ class InputSpace:
         chosen = [value for value in self._required if value.name not in self._data]
         if not chosen or not usual:
             return []
-        kinds = [_holds_floats(value.type) for value in chosen], [_holds_integers(value.type) for value in chosen]
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
-        ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
+        ways += ("integers", "floats") if self._floats and self._integers else ()
         wanted = styles(self._nodes, len(self._floats))
         varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
         bases = [varied[number % len(varied)] for number in range(len(wanted))]
@@ -234,7 +191,7 @@ class InputSpace:
         inputs: dict[str, Any] = dict(self._data)
         for value in self._required:
             if value.name in inputs:
-                inputs[value.name] = _as_declared(inputs[value.name], value.type)
+                inputs[value.name] = as_declared(inputs[value.name], value.type)
                 continue
             shape = self._shapes[value.name]
             if shape is None:
@@ -242,12 +199,12 @@ class InputSpace:
             dims = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
             room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
             if room < 0:
-                raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
+                raise SampleError(f"the inputs are too big to invent: {value.name} {type_text(value.type)}")
             if len(settled.get(value.name, ())) == math.prod(dims) and value.name in settled:
-                inputs[value.name] = _as_array(settled[value.name], dims, value.type)
+                inputs[value.name] = array_of_values(settled[value.name], dims, value.type)
                 continue
             reading = self._readings.get(value.name, _UNREAD)
-            inputs[value.name] = _Filler(random, choice, reading, sizes, value.name in usual).fill(value.type, dims)
+            inputs[value.name] = Filler(random, choice, reading, sizes, value.name in usual).fill(value.type, dims)
         return inputs
 
     def _filled_as_usual(self, choice: Choice) -> set[str]:
@@ -269,20 +226,20 @@ class InputSpace:
         declared = self._types[name]
         if name in self._data:
             option, array = "--input-data", self._data[name]
-            _check_dtype(name, array, declared)
+            check_dtype(name, array, declared)
             given = array.shape
         assert given is not None
         shape = self._shapes[name]
         if not _fits(shape, given):
-            raise ArgumentError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
+            raise ArgumentError(f"{option} {name}: shape {list_text(given)} does not fit the declared {type_text(declared)}")
         for dim, size in zip(shape or (), given, strict=False):
             if isinstance(dim, str):
                 self._bound.setdefault(dim, int(size))
         self._shapes[name] = tuple(int(size) for size in given)
 
-    def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
+    def _open_shape(self, name: str) -> Shape:
         """The declared shape. A dimension without a name gets one made from its position."""
-        shape = _shape(declared)
+        shape = self._stated[name]
         return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
     def _is_open(self, name: str) -> bool:
@@ -345,119 +302,12 @@ class InputSpace:
         return self._declared.shapes(self._sizes_in(inputs))
 
     def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
-        return bound_sizes(inputs, {name: _shape(declared) for name, declared in self._types.items()})
-
-
-class _Filler:
-    """Makes random values of any type that a graph input can have."""
-
-    def __init__(
-        self, random: np.random.Generator, choice: Choice, reading: Reading, sizes: Mapping[str, int], has_usual_floats: bool
-    ) -> None:
-        self._random = random
-        self._integers: Integers = choice.integers
-        self._positive = choice.positive
-        self._style = choice.style
-        self._decides = choice.decides
-        self._reading = reading
-        self._sizes = sizes
-        self._decides_floats = choice.decides != "integers" and (not has_usual_floats or reading.counts_elements)
-
-    def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
-        kind = declared.WhichOneof("value")
-        if kind == "tensor_type":
-            return self._tensor(declared.tensor_type.elem_type, dims)
-        if kind == "sequence_type":
-            return [self.fill(declared.sequence_type.elem_type, dims) for _ in range(3)]
-        if kind == "optional_type":
-            return self.fill(declared.optional_type.elem_type, dims)
-        if kind == "map_type":
-            return self._map(declared.map_type)
-        raise SampleError(f"inputs of type {_type_text(declared)} cannot be made")
-
-    def _tensor(self, elem_type: int, dims: tuple[int, ...]) -> np.ndarray:
-        name = onnx.TensorProto.DataType.Name(elem_type)
-        if name == "STRING":
-            return self._strings(dims)
-        dtype = numpy_dtype(elem_type)
-        if name == "BOOL" and self._style is not None and self._style.truth is not None:
-            return np.full(dims, self._style.truth)
-        if name == "BOOL":
-            return self._random.integers(0, 2, dims).astype(bool)
-        if self._style is not None and self._decides != "floats" and dtype.kind in "iu":
-            limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-            integers = np.asarray(decide_integers(self._random, self._style, self._reading, dims, limits, self._sizes))
-            return on_its_side(integers, self._reading).astype(dtype)
-        if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
-            integers = self._whole_numbers(dims, largest=1 if name == "INT2" else 3)
-            return np.asarray(on_its_side(as_it_is_read(integers, self._reading), self._reading)).astype(dtype)
-        if name == "FLOAT8E8M0":  # powers of two, no sign
-            return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
-        if dtype.kind == "c":
-            return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
-        if self._style is not None and self._decides_floats and name in _DECIDED_FLOATS:
-            with np.errstate(over="ignore"):
-                values = np.asarray(decide_floats(self._random, self._style, self._reading, dims))
-                return on_its_side(values, self._reading).astype(dtype)
-        if self._style is not None and (self._reading.is_lower or self._reading.is_upper):
-            return np.full(dims, far_bound(self._reading)).astype(dtype)
-        values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
-        return np.asarray(values).astype(dtype)
-
-    def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:
-        """Small integers that are not negative, which are valid as indices, axes, sizes and counts."""
-        if self._integers in ("ones", "zeros"):
-            return np.full(dims, int(self._integers == "ones"))
-        return self._random.integers(0, 1 if self._integers == "binary" else largest, dims, endpoint=True)
-
-    def _strings(self, dims: tuple[int, ...]) -> np.ndarray:
-        """Strings: words first, and then digits, which can be cast to numbers if necessary."""
-        words = _WORDS if self._integers == "small" else ("0", "1")
-        return self._random.choice(np.array(words, object), dims) if dims else np.array(words[1], object)
-
-    def _map(self, declared: onnx.TypeProto.Map) -> dict[Any, Any]:
-        keys = _WORDS[1:4] if declared.key_type == onnx.TensorProto.STRING else range(3)
-        return {key: self.fill(declared.value_type, ()).item() for key in keys}
-
-
-def _as_array(values: Values, dims: tuple[int, ...], declared: onnx.TypeProto) -> np.ndarray:
-    """The elements in the declared type, as far as it has them."""
-    dtype = numpy_dtype(declared.tensor_type.elem_type)
-    array = np.array(values, dtype=np.float64).reshape(dims)
-    return np.asarray(array.clip(np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else array).astype(dtype)
+        return bound_sizes(inputs, self._stated)
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:
     """For each input, what either of the two models does with it."""
     return {name: reading.joined(other[name]) if name in other else reading for name, reading in one.items()}
-
-
-def input_types(serialized: Sequence[bytes]) -> list[str]:
-    """Name and type of each input of a Description, without its shape: "x float32"."""
-    return [f"{value.name} {_type_text(value.type, with_shape=False)}" for value in _values(serialized)]
-
-
-def _values(serialized: Sequence[bytes]) -> list[onnx.ValueInfoProto]:
-    return [onnx.ValueInfoProto.FromString(data) for data in serialized]
-
-
-def _tensor_type(declared: onnx.TypeProto) -> onnx.TypeProto.Tensor | None:
-    """The tensor type in `declared`: the type itself, or that of the elements of a sequence or optional;
-    None where there is none.
-    """
-    while (kind := declared.WhichOneof("value")) in ("sequence_type", "optional_type"):
-        declared = getattr(declared, kind).elem_type
-    return declared.tensor_type if kind == "tensor_type" else None
-
-
-def _shape(declared: onnx.TypeProto) -> Shape:
-    """The dimensions: sizes, names, or "" for unknown ones; None where the rank is unknown."""
-    tensor = _tensor_type(declared)
-    if tensor is None:
-        return ()
-    if not tensor.HasField("shape"):
-        return None
-    return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else symbol(dim) for dim in tensor.shape.dim)
 
 
 def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
@@ -470,63 +320,7 @@ def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
     return own
 
 
-def _holds_integers(declared: onnx.TypeProto) -> bool:
-    """Whether the input may need small values: integers that may be indices, or strings that may be read as numbers."""
-    tensor = _tensor_type(declared)
-    if tensor is None:
-        return False
-    name = onnx.TensorProto.DataType.Name(tensor.elem_type)
-    return "INT" in name or name == "STRING"
-
-
-def _holds_floats(declared: onnx.TypeProto) -> bool:
-    tensor = _tensor_type(declared)
-    name = onnx.TensorProto.DataType.Name(tensor.elem_type) if tensor is not None else ""
-    return "FLOAT" in name or name == "DOUBLE"
-
-
 def _fits(shape: Shape, given: Sequence[int]) -> bool:
     if min(given, default=0) < 0 or (shape is not None and len(shape) != len(given)):
         return False
     return all(isinstance(dim, str) or dim == size for dim, size in zip(shape or (), given, strict=False))
-
-
-def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None:
-    if declared.WhichOneof("value") != "tensor_type":
-        raise ArgumentError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
-    dtype = numpy_dtype(declared.tensor_type.elem_type)
-    if dtype.hasobject and array.dtype.kind in "OUST":
-        return
-    if array.dtype != dtype and array.dtype != np.dtype(f"V{dtype.itemsize}"):
-        raise ArgumentError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
-
-
-def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
-    """`array` in the declared dtype: .npy files store strings as fixed-width text, and bfloat16 as raw bytes."""
-    dtype = numpy_dtype(declared.tensor_type.elem_type)
-    if dtype.hasobject:
-        return array.astype(str).astype(object)
-    return array.view(dtype) if array.dtype.kind == "V" else array
-
-
-def _type_text(declared: onnx.TypeProto, with_shape: bool = True) -> str:
-    """A type in words: "float32[batch,3]", "seq(float32[?])", "optional(…)", "map"."""
-    kind = declared.WhichOneof("value")
-    if kind == "sequence_type":
-        return f"seq({_type_text(declared.sequence_type.elem_type, with_shape)})"
-    if kind == "optional_type":
-        return f"optional({_type_text(declared.optional_type.elem_type, with_shape)})"
-    if kind != "tensor_type":
-        return (kind or "no type").removesuffix("_type")
-    name = onnx.TensorProto.DataType.Name(declared.tensor_type.elem_type)
-    if name == "UNDEFINED":
-        return "a tensor of no element type"
-    dtype = ML_DTYPES.get(name) or ("string" if name == "STRING" else numpy_dtype(declared.tensor_type.elem_type).name)
-    if not with_shape:
-        return dtype
-    shape = _shape(declared)
-    return f"{dtype} of unknown rank" if shape is None else dtype + _list(["?" if dim == "" else dim for dim in shape])
-
-
-def _list(dims: Sequence[Any]) -> str:
-    return f"[{','.join(map(str, dims))}]"

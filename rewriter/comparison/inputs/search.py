@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..judging.differences import byte_size, is_nan_throughout
+from ..running.messages import Failure, Outputs, RejectedError
 from ..running.model_client import Session
-from ..running.model_server import Failure, Outputs, RejectedError
+from .choice import Choice, SampleError, Values
 from .readers import Dim, Reading
-from .samples import Choice, InputSpace, SampleError, Values
+from .samples import InputSpace
 
 MOST_RUNS = 1500
 """The number of runs after which the search ends."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx
 
 from ..inputs.readers import Dim
-from ..running.model_server import Outputs
+from ..running.messages import Outputs
 
 Sizes = Mapping[str, int]
 """The sizes of symbolic dimensions."""

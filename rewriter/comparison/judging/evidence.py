@@ -1,100 +1,27 @@
-"""Decides which samples count in a comparison, and which differences are real."""
+"""Runs the two models again, to find out whether a difference between them is real and where it begins."""
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import tempfile
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from ...cached import cached_property
 from ...graph.protos import default_opset
-from ..running.model_client import Worker
-from ..running.model_server import Failure, Outputs
-from .declared_outputs import Contradiction
-from .differences import (
-    OutputComparison,
-    are_one_value,
-    compare_values,
-    dtype_name,
-    excused,
-    is_empty,
-    is_nan_throughout,
-    is_number,
-    shape_of_value,
-    within,
-)
-from .tolerance import Tolerance
+from ..running.messages import Failure, Outputs
+from ..running.runs import Pair, Run, with_outputs
+from ..running.runtimes import is_installed, other_engine
+from .differences import compare_values, dtype_name, excused, is_number, within
+from .outputs import KERNELS, are_equal, compare_outputs, compare_run
+from .tolerance import EXACT, Tolerance
 
-_TELLING = 6
-"""After this many samples of the same shapes with the same output, the samples are taken not to influence the output."""
-
-
-class Run(NamedTuple):
-    """One sample on which the original ran.
-
-    `decides` is not empty if the sample was made for decisive values (see `deciding`): "odd" if it contains NaN or infinities.
-    `doubt` has the outputs of the original that contradict their own declared shapes. A result that has the declared ones proves
-    nothing then, because rules go by them.
-    """
-
-    inputs: dict[str, Any]
-    outputs: Outputs
-    decides: Literal["", "usual", "odd"] = ""
-    doubt: tuple[Contradiction, ...] = ()
-
-
-_KERNELS = Tolerance(inexact=True, sums=True)
-"""The tolerance within which two runtimes agree."""
-
-
-def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """The comparison of each output, the worst over all samples."""
-    return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
-
-
-def are_equal(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> bool:
-    """Whether each output is equal in all samples."""
-    return all(output.equal for output in compare_outputs(runs, results, tolerance))
-
-
-def agrees_with_either(outputs: list[Outputs], runs: list[Run], results: list[Outputs]) -> bool:
-    """Whether `outputs`, those of another runtime, are in each sample those of the original or those of the result, as far as two
-    runtimes agree.
-    """
-    samples = zip(outputs, runs, results, strict=True)
-    return all(
-        any(are_equal([run._replace(outputs=expected)], [got], _KERNELS) for expected in (run.outputs, result))
-        for got, run, result in samples
-    )
-
-
-def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """The comparison of each output of one sample."""
-    triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
-    return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
-
-
-def worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
-    """The worse of two comparisons, for each output."""
-    return tuple(map(_worse, first, second))
-
-
-def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:
-    return replace(
-        first,
-        max_abs=max(first.max_abs, second.max_abs),
-        max_rel=max(first.max_rel, second.max_rel),
-        equal=first.equal and second.equal,
-        note=first.note or second.note,
-        atol=max(first.atol, second.atol),
-    )
+if TYPE_CHECKING:
+    from .first_difference import Difference
 
 
 def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_overflow: bool) -> np.ndarray:
@@ -118,18 +45,11 @@ def _is_certain_failure(answer: Outputs | Failure) -> bool:
 
 
 class Evidence:
-    """Runs the two models again to find out whether a difference between them is real."""
+    """What more runs of two models say about a difference between them."""
 
-    def __init__(self, original: Path, result: Path, worker: Worker, tolerance: Tolerance) -> None:
-        self._original = original
-        self._result = result
-        self._worker = worker
+    def __init__(self, pair: Pair, tolerance: Tolerance) -> None:
+        self._pair = pair
         self._tolerance = tolerance
-
-    def run_again(self, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
-        """Load the original, or another `model`, again, and return its outputs for the same inputs."""
-        with self._worker.open(model or self._original, engine) as session:
-            return [answer for _, answer in session.run_all(run.inputs for run in runs)]
 
     def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
         """The runs, without decisive samples whose difference the other runtime does not confirm.
@@ -140,11 +60,11 @@ class Evidence:
         """
         may_overflow = has_halves and self._tolerance.inexact
         deciding = [run for run in runs if run.decides]
-        other = "onnx.reference" if engine == "onnxruntime" else "onnxruntime"
-        if not importlib.util.find_spec(other.partition(".")[0]):
+        other = other_engine(engine)
+        if other is None:
             return [run for run in runs if run.decides != "odd"]
-        ways = ((engine, self._result), (other, self._original), (other, self._result))
-        answers = zip(*(self.run_again(way[0], deciding, way[1]) for way in ways), strict=True)
+        ways = ((engine, self._pair.result), (other, self._pair.original), (other, self._pair.result))
+        answers = zip(*(self._pair.run_again(way[0], deciding, way[1]) for way in ways), strict=True)
         kept = {
             id(run)
             for run, of_run in zip(deciding, answers, strict=True)
@@ -164,7 +84,7 @@ class Evidence:
             return True
         if not isinstance(before, Outputs) or not isinstance(after, Outputs):
             triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
-            return run.decides != "odd" and any(_is_wrong(_KERNELS, *triple, may_overflow).any() for triple in triples)
+            return run.decides != "odd" and any(_is_wrong(KERNELS, *triple, may_overflow).any() for triple in triples)
         values = zip(run.outputs.names, run.outputs.values, result.values, before.values, after.values, strict=True)
         return any(self._differ_in_both(run, *of_output, may_overflow=may_overflow) for of_output in values)
 
@@ -176,7 +96,7 @@ class Evidence:
         wrong = _is_wrong(self._tolerance, name, other_expected, other_got, may_overflow)
         if run.decides != "odd":
             return bool(wrong.any())
-        here, agreed = ~within(expected, got, *bounds), within(expected, other_expected, *_KERNELS.of(name, kind))
+        here, agreed = ~within(expected, got, *bounds), within(expected, other_expected, *KERNELS.of(name, kind))
         if len({wrong.shape, here.shape, agreed.shape}) > 1:  # shapes differ, so that there is no element to look at
             return bool(wrong.any() and here.any() and agreed.all())
         found = wrong & here & agreed
@@ -187,7 +107,7 @@ class Evidence:
     @cached_property
     def has_other_opset(self) -> bool:
         """Whether the result imports another opset than the original, for which a runtime may have other kernels."""
-        protos = [onnx.load(path, load_external_data=False) for path in (self._original, self._result)]
+        protos = [onnx.load(path, load_external_data=False) for path in (self._pair.original, self._pair.result)]
         before, after = (default_opset(proto.opset_import) for proto in protos)
         return before != after
 
@@ -196,7 +116,7 @@ class Evidence:
 
         Its kernels for this opset then explain what differs, if that is no more than last bits.
         """
-        original, result = (onnx.load(path, load_external_data=False) for path in (self._original, self._result))
+        original, result = (onnx.load(path, load_external_data=False) for path in (self._pair.original, self._pair.result))
         if any(tensor.external_data for tensor in original.graph.initializer):
             return False
         del original.opset_import[:]
@@ -204,18 +124,17 @@ class Evidence:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "original.onnx"
             onnx.save(original, path)
-            ways = [self.run_again("onnxruntime", runs, model) for model in (path, self._result)]
-        expected, results = ([one for one in of if isinstance(one, Outputs)] for of in ways)
-        if not len(expected) == len(results) == len(runs):
+            expected, results = (self._pair.outputs_again("onnxruntime", runs, model) for model in (path, self._pair.result))
+        if expected is None or results is None:
             return False
-        again = [run._replace(outputs=outputs) for run, outputs in zip(runs, expected, strict=True)]
-        return are_equal(again, results, Tolerance())
+        return are_equal(with_outputs(runs, expected), results, EXACT)
 
     def fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
         """Whether onnxruntime, too, runs the original and not the result, which `engine`, another runtime, could not run."""
-        if engine == "onnxruntime" or not importlib.util.find_spec("onnxruntime"):
+        if engine == "onnxruntime" or not is_installed("onnxruntime"):
             return False
-        answers = zip(*(self.run_again("onnxruntime", runs, model) for model in (self._original, self._result)), strict=True)
+        models = self._pair.original, self._pair.result
+        answers = zip(*(self._pair.run_again("onnxruntime", runs, model) for model in models), strict=True)
         return any(isinstance(before, Outputs) and _is_certain_failure(after) for before, after in answers)
 
     def differing_at_edges(self, engine: str, runs: list[Run]) -> tuple[Run, Outputs | Failure] | None:
@@ -223,15 +142,15 @@ class Evidence:
 
         Both have to agree about the original: on empty tensors, the result of an operator is often undefined.
         """
-        results = self.run_again(engine, runs, self._result)
+        results = self._pair.run_again(engine, runs, self._pair.result)
         suspected = [pair for pair in zip(runs, results, strict=True) if self._fails_or_differs(*pair)]
-        other = "onnx.reference" if engine == "onnxruntime" else "onnxruntime"
-        if not suspected or not importlib.util.find_spec(other.partition(".")[0]):
+        other = other_engine(engine)
+        if not suspected or other is None:
             return None
         again = [run for run, _ in suspected]
-        ways = (self.run_again(other, again), self.run_again(other, again, self._result))
+        ways = (self._pair.run_again(other, again), self._pair.run_again(other, again, self._pair.result))
         for (run, result), before, after in zip(suspected, *ways, strict=True):
-            if not isinstance(before, Outputs) or not are_equal([run], [before], _KERNELS):
+            if not isinstance(before, Outputs) or not are_equal([run], [before], KERNELS):
                 continue
             if self._fails_or_differs(run._replace(outputs=before), after):
                 return run, result
@@ -241,7 +160,7 @@ class Evidence:
         """Whether the result fails on the inputs of the run, or gives other outputs by more than runtimes differ."""
         if isinstance(answer, Failure):
             return answer.kind == "runtime"
-        return not any(are_equal([run], [answer], tolerance) for tolerance in (self._tolerance, _KERNELS))
+        return not any(are_equal([run], [answer], tolerance) for tolerance in (self._tolerance, KERNELS))
 
     def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
         """Whether the results, wherever they differ, are as close to the original computed in float64 as the original itself.
@@ -251,7 +170,7 @@ class Evidence:
         tolerance = self._tolerance
         if not tolerance.inexact or tolerance.is_stated:
             return False
-        exact = self.run_again("float64", runs)
+        exact = self._pair.run_again("float64", runs)
         for run, result, answer in zip(runs, results, exact, strict=True):
             if all(output.equal for output in compare_run(run, result, tolerance)):
                 continue
@@ -264,38 +183,26 @@ class Evidence:
                 return False
         return True
 
+    def repeats(self, engine: str, runs: list[Run]) -> bool:
+        """Whether the original, loaded a second time, gives the same outputs. A Dropout in training mode, for example, does not."""
+        outputs = self._pair.outputs_again(engine, runs)
+        return outputs is not None and are_equal(runs, outputs, EXACT)
 
-def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: Path) -> str:
-    """A text about the first output whose comparison proves nothing ("output 'y' is NaN throughout"), or "".
+    def first_difference(self, engine: str, runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> Difference:
+        """Where the models begin to differ by more than `tolerance`, on the first sample on which they do."""
+        from .first_difference import Difference, Models, first_difference, run_by_worker  # equal models need not be read
 
-    `computed` maps each output to the inputs whose values it depends on. The model in the file `original` is read where an output
-    is empty, to see whether it can be anything else.
-    """
-    for index, name in enumerate(runs[0].outputs.names):
-        values = [run.outputs.values[index] for run in runs]
-        if all(map(is_nan_throughout, values)):
-            return f"output '{name}' is NaN throughout"
-        if all(map(is_empty, values)):
-            if not _is_always_empty(name, original):
-                return f"output '{name}' is empty"
-        elif (deciding := computed.get(name)) and _never_varies(runs, index, sorted(deciding)):
-            return f"output '{name}' is always the same"
-    return ""
+        def differs(name: str, expected: Any, got: Any) -> bool:
+            return not compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))).equal
 
+        def is_slight(name: str, expected: Any, got: Any) -> bool:
+            loose = replace(tolerance, inexact=True)
+            return compare_values(name, expected, got, *loose.of(name, dtype_name(expected))).equal
 
-def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
-    """Whether an output stays the same although the inputs `deciding` had many values, with the same shapes."""
-    by_shapes: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run)
-    if not all(are_one_value([run.outputs.values[index] for run in group]) for group in by_shapes.values()):
-        return False
-    alike = max(by_shapes.values(), key=len)
-    return len({repr([run.inputs.get(name) for name in deciding]) for run in alike}) >= _TELLING
-
-
-def _is_always_empty(name: str, path: Path) -> bool:
-    """Whether a graph output is declared to have no elements, or is of a type without elements."""
-    model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False), data_prop=True)
-    kind = next(value.type for value in model.graph.output if value.name == name)
-    return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in kind.tensor_type.shape.dim)
+        pair = self._pair
+        for run, result in zip(runs, results, strict=True):
+            different = [output.name for output in compare_outputs([run], [result], tolerance) if not output.equal]
+            if different:
+                before, after = (run_by_worker(path, engine, pair.worker, run.inputs) for path in (pair.original, pair.result))
+                return first_difference(Models(before, after, differs, is_slight), different)
+        return Difference()

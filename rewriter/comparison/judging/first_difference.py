@@ -14,8 +14,8 @@ from onnx import NodeProto
 from ...graph.protos import only_moves, reads
 from ...opsets import facts
 from ...storage.reading import read
+from ..running.messages import Failure
 from ..running.model_client import Worker
-from ..running.model_server import Failure
 
 _PROBES = 32
 """The number of values that one run returns as extra outputs. Their memory is in use until the run ends."""

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
-from ...graph.inlining import Key, callee
+from ...graph.inlining import Key, callee, key_of
 from ...graph.model import Model
 from ...graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
 from ...graph.scope import Scope
@@ -81,32 +81,32 @@ class GraphPair:
             types.update((value.name, value.type) for value in values if value.HasField("type"))
         return types
 
-    def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
-        """The graph and the index of the node of the original that makes `name`; None where there is none."""
+    def enclosing(self) -> Iterator[GraphPair]:
+        """This graph and those around it, from the inside out."""
         pair: GraphPair | None = self
         while pair is not None:
-            if name in pair.old_makers:
-                return pair, pair.old_makers[name]
+            yield pair
             pair = pair.parent
-        return None
+
+    def home(self, name: str) -> GraphPair | None:
+        """The graph of the original that defines `name`, this one or an outer one; None where there is none."""
+        return next((pair for pair in self.enclosing() if pair.defines(name)), None)
+
+    def defines(self, name: str) -> bool:
+        """Whether `name` is a value that this graph of the original makes, takes or stores."""
+        return name in self.old_makers or name in self.old.inputs or name in self.old.initializers
+
+    def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
+        """The graph and the index of the node of the original that makes `name`; None where there is none."""
+        return next(((pair, pair.old_makers[name]) for pair in self.enclosing() if name in pair.old_makers), None)
 
     def new_maker(self, name: str) -> tuple[GraphPair, int] | None:
         """The graph and the index of the node of the result that makes `name`; None where there is none."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_makers:
-                return pair, pair.new_makers[name]
-            pair = pair.parent
-        return None
+        return next(((pair, pair.new_makers[name]) for pair in self.enclosing() if name in pair.new_makers), None)
 
     def new_tensor(self, name: str) -> TensorProto | None:
         """The initializer of the result called `name`, in this graph or an outer one; None where there is none."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_tensors:
-                return pair.new_tensors[name]
-            pair = pair.parent
-        return None
+        return next((pair.new_tensors[name] for pair in self.enclosing() if name in pair.new_tensors), None)
 
     def in_old(self, name: str) -> bool:
         """Whether a node of the original makes `name`."""
@@ -114,12 +114,7 @@ class GraphPair:
 
     def in_new(self, name: str) -> bool:
         """Whether a node of the result makes `name`."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs:
-                return True
-            pair = pair.parent
-        return False
+        return any(name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs for pair in self.enclosing())
 
 
 class ChangedNode:
@@ -200,10 +195,10 @@ class NodeChanges:
         inferred = None if original.evidence is None else original.evidence.proven.graph
         opset = default_opset(result.opset_import) or 0
         yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
-        bodies = {_function_key(body): body for body in result.functions}
+        bodies = {key_of(body): body for body in result.functions}
         for number, scope in enumerate(original.functions):
             assert isinstance(scope.graph, FunctionProto)
-            key = _function_key(scope.graph)
+            key = key_of(scope.graph)
             if key in bodies and key not in self._units:
                 opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
                 yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
@@ -272,8 +267,11 @@ def _makers(nodes: list[NodeProto]) -> dict[str, int]:
     return {name: index for index, node in enumerate(nodes) for name in node.output if name}
 
 
-def _function_key(body: FunctionProto) -> tuple[str, str, str]:
-    return body.domain, body.name, getattr(body, "overload", "")
+def constant_tensor(node: NodeProto) -> TensorProto | None:
+    """The tensor that a Constant node is; None for other nodes, and for constants that are no tensor."""
+    if node.op_type != "Constant":
+        return None
+    return next((attribute.t for attribute in node.attribute if attribute.name == "value" and attribute.HasField("t")), None)
 
 
 @cache

@@ -18,6 +18,7 @@ from ...opsets.inference import Shape, shape_of, symbol
 from ...storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ...storage.skeleton import Skeleton
 from ..running.observation import Seen, is_computed_constant, is_given
+from .changed_nodes import constant_tensor
 from .division import MAX_NODES, Input, Region, element_count, free_reads
 from .keys import FEW, small_constant
 
@@ -175,7 +176,7 @@ class RegionModels:
         if small_constant(value) is not None or value.pair.old_maker(value.name) is None:
             return None
         tensor, maker = value.pair.new_tensor(name), value.pair.new_maker(name)
-        tensor = _constant_of(maker[0].new_nodes[maker[1]]) if maker is not None else tensor
+        tensor = constant_tensor(maker[0].new_nodes[maker[1]]) if maker is not None else tensor
         return None if tensor is None else (tensor, self._result)
 
     def _weight(self, value: Input) -> TensorProto | None:
@@ -188,7 +189,7 @@ class RegionModels:
         maker = value.pair.old_maker(value.name)
         if tensor is not None or maker is None:
             return tensor
-        return _constant_of(maker[0].old_nodes[maker[1]])
+        return constant_tensor(maker[0].old_nodes[maker[1]])
 
     def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
         """The stored tensors that only the result has, as far as the region needs them."""
@@ -216,13 +217,6 @@ class _Budget:
         self._left -= raw_length(tensor)
         if self._left < 0:
             raise UnfitError(f"it computes with constants of over {_MAX_VALUES >> 20} MiB, which are not read")
-
-
-def _constant_of(node: NodeProto) -> TensorProto | None:
-    """The tensor that a Constant node is; None for other nodes."""
-    if node.op_type != "Constant":
-        return None
-    return next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
 
 
 def _elements(value: Input) -> int:

@@ -44,8 +44,8 @@ def newest_loadable() -> int | None:
 
 def _loads(opset: int, path: Path) -> bool:
     """Whether onnxruntime loads a model with one Identity at `opset`, which is written to `path`."""
+    from .messages import Outputs
     from .model_client import lent_worker  # with all that runs models
-    from .model_server import Outputs
 
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "probe", ends[:1], ends[1:])

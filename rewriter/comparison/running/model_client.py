@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from ...process.child_call import Child, Crashed, NotReady, import_path
+from ...process.child import Child, Crashed, NotReady, serving_program
 from ..judging.differences import byte_size
-from .model_server import MANY_BYTES, NUMBERED, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
+from .messages import MANY_BYTES, NUMBERED, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
 """Seconds that one model may take in a comparison, over all its runs."""
@@ -23,11 +23,7 @@ MEMORY_SHARE = 0.8
 """The share of the machine's memory that a model may take."""
 _MOST_SAMPLES = 16
 """The largest number of samples in one message."""
-
-# The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
-_PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.running.model_server import serve; serve({memory})"
-)
+_SERVER = "split_rewrite.rewriter.comparison.running.model_server"
 
 
 class Worker:
@@ -38,6 +34,7 @@ class Worker:
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
+        self._memory = _memory_bytes()
         self._child: Child | None = None
         self._lock = threading.Lock()
         self._numbers = itertools.count()
@@ -74,7 +71,7 @@ class Worker:
             return self._out_of_time()
         with self._lock:
             try:
-                return pickle.loads(self._running().ask(pickle.dumps((request, seconds), protocol=5), seconds))
+                return pickle.loads(self._running().ask(pickle.dumps(request, protocol=5), seconds, self._memory))
             except Crashed as crash:
                 self._stop()
                 return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
@@ -98,8 +95,7 @@ class Worker:
         """The child; if there is none, it is started."""
         if self._child is None or not self._child.is_alive():
             self._stop()
-            program = _PROGRAM.format(path=import_path(), memory=_memory_bytes())
-            self._child = Child(program, "-W", "ignore")
+            self._child = Child(serving_program(_SERVER), "-W", "ignore")
         return self._child
 
     def _stop(self) -> None:

@@ -15,16 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from ...graph.inlining import nodes_within
 from ...graph.model import Model
 from ...graph.protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, reads, subgraphs
 from ...opsets import facts
 from ...storage.payload import element_type_of, inline_copy, is_external
-from ..inputs.samples import InputSpace, SampleError, Samples
-from ..regions.changed_nodes import GraphPair
+from ..inputs.choice import SampleError
+from ..inputs.samples import InputSpace, Samples
+from ..regions.changed_nodes import GraphPair, constant_tensor
 from ..regions.division import Input, is_small_whole_numbers
 from ..regions.keys import FEW
+from .messages import Failure, Outputs, RejectedError
 from .model_client import Worker
-from .model_server import Failure, Outputs, RejectedError
 
 MOST_RUNS = 3
 """The number of runs that are observed, of other sizes where sizes are open."""
@@ -71,13 +73,13 @@ class Observations:
         self._names: dict[int, dict[str, None]] = {}
         self._seen: dict[int, list[Seen]] = {}
         for value in inputs:
-            home = _home(value)
+            home = value.pair.home(value.name)
             if home is not None and not is_given(value):
                 self._names.setdefault(id(home), {})[value.name] = None
 
     def of(self, value: Input) -> list[Seen]:
         """What was seen in each run of the graph that makes `value`; empty where it was not observed."""
-        home = _home(value)
+        home = value.pair.home(value.name)
         return [] if home is None else [seen for seen in self._runs(home) if value.name in seen.shapes]
 
     def _runs(self, pair: GraphPair) -> list[Seen]:
@@ -104,9 +106,9 @@ class Observations:
         yield from (name for name in self._names.get(id(pair), {}) if _may_be_sizes(Input(pair, name)))
         for inner in self._pairs:
             if inner.parent is pair and id(inner) in self._needed:
-                yield from (name for name in _read_by(inner) if _defines(pair, name))
+                yield from (name for name in _read_by(inner) if pair.defines(name))
             elif inner.parent is pair.parent is None and inner is not pair and id(inner) in self._needed:
-                yield from (name for call in _calls(pair, inner) for name in call.input if name and _defines(pair, name))
+                yield from (name for call in _calls(pair, inner) for name in call.input if name and pair.defines(name))
 
     @property
     def _needed(self) -> set[int]:
@@ -147,7 +149,7 @@ class Observations:
         if isinstance(graph, FunctionProto):
             call = next((call for pair in self._pairs for call in _calls_of(pair, graph)), NodeProto())
             given = {attribute.name: attribute for attribute in (*graph.attribute_proto, *call.attribute)}
-            for node in _all_nodes(whole):
+            for node in nodes_within(whole):
                 bind_attributes(node, given)
         self._lighten(whole, opset)
         for names_, suffix, op_type in ((names, _SHAPE, "Shape"), (kept, _VALUE, "Identity")):
@@ -168,9 +170,7 @@ class Observations:
             graph.initializer.remove(tensor)
         nodes: list[NodeProto] = []
         for node in graph.node:
-            value = next(
-                (a.t for a in node.attribute if a.name == "value" and node.op_type == "Constant" and a.HasField("t")), None
-            )
+            value = constant_tensor(node)
             nodes += [node] if value is None or self._keep(value, opset) else _filled(value, node.output[0])
             for _, inner in subgraphs(node):
                 self._lighten(inner, opset)
@@ -296,7 +296,7 @@ def is_given(value: Input) -> bool:
 
     So is what a node of another domain makes, if the model states its shape: nobody else can say what such a node does.
     """
-    home = _home(value)
+    home = value.pair.home(value.name)
     if home is None:
         return False
     main = home.parent is None and isinstance(home.old.graph, GraphProto)
@@ -324,18 +324,6 @@ def _may_be_sizes(value: Input) -> bool:
     return is_small_whole_numbers(value.pair.type(value.name)) or is_computed_constant(value)
 
 
-def _home(value: Input) -> GraphPair | None:
-    """The graph that defines the value."""
-    pair: GraphPair | None = value.pair
-    while pair is not None and not _defines(pair, value.name):
-        pair = pair.parent
-    return pair
-
-
-def _defines(pair: GraphPair, name: str) -> bool:
-    return name in pair.old_makers or name in pair.old.inputs or name in pair.old.initializers
-
-
 def _read_by(pair: GraphPair) -> list[str]:
     """What the body `pair` captures, and the inputs of the node that holds it."""
     assert pair.parent is not None
@@ -353,13 +341,6 @@ def _calls(pair: GraphPair, function: GraphPair) -> Iterator[NodeProto]:
 def _calls_of(pair: GraphPair, function: FunctionProto) -> Iterator[NodeProto]:
     key = function.domain, function.name
     yield from (node for node in pair.old_nodes if (node.domain, node.op_type) == key)
-
-
-def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    for node in graph.node:
-        yield node
-        for _, inner in subgraphs(node):
-            yield from _all_nodes(inner)
 
 
 def _first_slices(node: NodeProto, given: list[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import tempfile
 import time
@@ -12,11 +11,12 @@ from typing import NamedTuple
 
 from ...storage import stage
 from ...storage.skeleton import Skeleton
-from ..inputs.samples import InputSpace, SampleError, Samples
+from ..inputs.choice import SampleError
+from ..inputs.samples import InputSpace, Samples
+from .messages import Failure, RejectedError
 from .model_client import Worker, lent_worker
-from .model_server import Failure, RejectedError
+from .runtimes import ENGINES, is_installed
 
-_ENGINES = ("onnxruntime", "onnx.reference")
 _TRIES = 24
 """The number of inputs that are tried."""
 _SECONDS = 20.0
@@ -38,8 +38,8 @@ def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_fi
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack, lent_worker() as worker:
         path = (skeleton.path if is_as_in_file else None) or stack.enter_context(stage(skeleton, Path(folder, "model.onnx"))).path
-        for engine in _ENGINES:
-            if importlib.util.find_spec(engine.partition(".")[0]):
+        for engine in ENGINES:
+            if is_installed(engine):
                 refused = _refused_by(engine, path, samples or Samples(), worker)
                 if refused is not None:
                     tried = f" on any inputs tried ({len(refused)})"

@@ -135,7 +135,7 @@ def test_who_stops_listening_leaves_no_process_behind(zoo, tmp_path, monkeypatch
     monkeypatch.setattr(many, "Children", lambda: made.append(apart.Children()) or made[0])
     reports = convert_many([zoo], 5, into=tmp_path / "out")
     next(reports)
-    processes = [child._process for child in made[0]._all]
+    processes = [child._process for child in (*made[0]._pool._lent, *made[0]._pool._idle)]
     reports.close()
     assert processes and all(process.poll() is not None for process in processes)
 

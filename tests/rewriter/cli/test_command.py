@@ -24,8 +24,8 @@ from storage_models import runnable, to_external
 
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.comparison.running import loadable
+from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
 from split_rewrite.rewriter.conversion import driver
 from split_rewrite.rules import split as split_rules
 

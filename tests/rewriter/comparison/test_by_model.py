@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,13 @@ import pytest
 from helpers import convert_version, model
 from hostile_models import deadly_model
 
-from split_rewrite.rewriter.comparison import by_model as compare_module
-from split_rewrite.rewriter.comparison.by_model import Comparison, Samples, compare
-from split_rewrite.rewriter.comparison.inputs.samples import Choice
-from split_rewrite.rewriter.comparison.judging.evidence import Evidence, Run
+from split_rewrite.rewriter.comparison.by_model import Samples, compare
+from split_rewrite.rewriter.comparison.inputs import original_runs
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
-from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
+from split_rewrite.rewriter.comparison.running.runs import Pair, Run
+from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.errors import SplitRewriteError
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -102,12 +101,12 @@ def test_a_difference_on_dimensions_of_0_that_only_one_runtime_finds_is_none(
     save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original, result = map(save, FORGOTTEN["a broadcast of one"])
-    run_again = Evidence.run_again
+    run_again = Pair.run_again
 
-    def of_the_original(evidence: Evidence, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
-        return run_again(evidence, engine, runs, original if engine == "onnx.reference" else model)
+    def of_the_original(pair: Pair, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
+        return run_again(pair, engine, runs, original if engine == "onnx.reference" else model)
 
-    monkeypatch.setattr(Evidence, "run_again", of_the_original)
+    monkeypatch.setattr(Pair, "run_again", of_the_original)
     assert compare(original, result, worker=worker, thorough=True).status == "equal"
 
 
@@ -771,7 +770,7 @@ def test_of_large_outputs_few_are_held(save: Save, worker: Worker, monkeypatch: 
     assert compare(path, path, worker=worker, thorough=True, edges=False).status == "equal"
     assert len(runs) == 2 * (10 + 24)
     runs.clear()
-    monkeypatch.setattr(compare_module, "_MANY_BYTES", 31)  # one output has 4 elements of 4 bytes or more
+    monkeypatch.setattr(original_runs, "_MANY_BYTES", 31)  # one output has 4 elements of 4 bytes or more
     assert compare(path, path, worker=worker, thorough=True, edges=False).status == "equal"
     assert len(runs) == 2 * 2
 
@@ -869,12 +868,3 @@ def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> No
     assert found["runtime"] == f"onnx.reference {onnx.__version__}"
     assert found["reason"] == "onnxruntime cannot run the original: onnxruntime cannot be imported: broken"
     assert found["stderr"] == ""
-
-
-def test_a_number_to_compare_with_may_be_one_of_many() -> None:
-    """An input has one element in the first sample, and two in another one, which has the number already."""
-    numbers = [np.zeros(1), np.array([7.0, 7.0])]
-    runs = {Choice(index): Run({"k": each}, Outputs(("y",), (each,), "")) for index, each in enumerate(numbers)}
-    space: Any = SimpleNamespace(conditions=lambda _: [("k", 7.0)])
-    session: Any = None  # nothing is missing, so nothing is run
-    assert compare_module._run_conditions(session, space, runs, []) == {}

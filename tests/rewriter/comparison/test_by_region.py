@@ -15,9 +15,9 @@ from onnx import helper, numpy_helper
 from split_rewrite import rewriter
 from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison import verification
-from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_region import compare_nodes
 from split_rewrite.rewriter.comparison.regions.changed_nodes import GraphPair
+from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.engine import conversion
 from split_rewrite.rewriter.errors import CompareError, InvalidModelError, SplitRewriteError
 from split_rewrite.rewriter.graph.model import Model

@@ -23,7 +23,8 @@ from onnx import TensorProto, helper, parser
 
 from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.process import child_call
-from split_rewrite.rewriter.process.child_call import Crashed, Refused
+from split_rewrite.rewriter.process.child import Crashed, _children, close_children
+from split_rewrite.rewriter.process.child_call import Refused
 
 SPLIT = parser.parse_model(
     '<ir_version: 8, opset_import: ["": 13]> g (float[4, 6] x) => (float[4, 2] a, float[4, 4] b)'
@@ -34,13 +35,13 @@ FINE = SPLIT.SerializeToString()
 
 @pytest.fixture(autouse=True)
 def no_idle_children() -> Iterator[None]:
-    child_call.close_children()
+    close_children()
     yield
-    child_call.close_children()
+    close_children()
 
 
 def pids() -> list[int]:
-    return [child._process.pid for child in child_call._children]
+    return [child._process.pid for child in _children]
 
 
 def convert(_: object = None) -> int:
@@ -63,10 +64,11 @@ class TestMemory:
         program = (
             "import resource\n"
             "from split_rewrite.rewriter.process import child_call\n"
+            "from split_rewrite.rewriter.process.child import _children\n"
             "resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, resource.RLIM_INFINITY))\n"
             "child_call.prepare()\n"
             f"child_call.check_model({FINE!r}, full=True)\n"
-            "(child,) = child_call._children\n"
+            "(child,) = _children\n"
             "print(resource.prlimit(child._process.pid, resource.RLIMIT_DATA))\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -119,7 +121,7 @@ class TestAnswers:
         big.graph.doc_string = "a" * (9 << 20)
         inferred = onnx.ModelProto.FromString(child_call.infer_model(big.SerializeToString()))
         assert inferred.graph.doc_string == big.graph.doc_string
-        assert not child_call._children  # its memory goes
+        assert not _children  # its memory goes
         child_call.check_model(FINE, full=True)
 
 
@@ -129,11 +131,6 @@ from split_rewrite.rewriter.process import serving
 requests, answers = serving.open_pipes()
 """
 DIES = f"{ECHO}import os\nserving.receive(requests)\nos.kill(os.getpid(), 11)"
-SPIN = """
-LIMIT(int(serving.receive(requests)))
-while True:
-    pass
-"""
 
 
 def plain(program: str) -> str:
@@ -166,25 +163,6 @@ class TestDeath:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         child_call.check_model(FINE, full=True)
         assert pids() != [pid]
-
-    @pytest.mark.parametrize("limit", ["limit_processor_time", "limit_time"])
-    def test_time_is_limited(self, limit: str) -> None:
-        child = child_call.Child(ECHO + SPIN.replace("LIMIT", f"serving.{limit}"))
-        with pytest.raises(Crashed, match=r"^time limit of 1 s$") as caught:
-            child.ask(b"1", 1)
-        assert caught.value.is_timeout
-        child.close()
-
-    def test_the_limit_on_time_is_lifted_after_the_answer(self) -> None:
-        program = (
-            ECHO
-            + "while True:\n serving.limit_time(float(serving.receive(requests))); serving.lift_time_limit(); serving.send(answers, b'0')"
-        )
-        child = child_call.Child(program)
-        child.ask(b"0.1", 9)
-        time.sleep(0.3)
-        assert child.ask(b"0.1", 9) == b"0"
-        child.close()
 
     def test_a_model_that_never_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is not asked again: that would take as long."""
@@ -229,7 +207,7 @@ class TestWhoAsks:
     def test_threads(self) -> None:
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             assert set(threads.map(convert, range(80))) == {11}
-        assert len(child_call._children) == len(child_call._idle) <= child_call._MOST_IDLE
+        assert len(_children) == len(child_call._pool._idle) <= child_call._MOST_IDLE
 
     def test_asyncio(self) -> None:
         async def both() -> list[int]:
@@ -260,13 +238,13 @@ class TestWhoAsks:
             while not done.is_set():
                 pid = os.fork()
                 if pid == 0:
-                    os._exit(0 if not child_call._children else 1)
+                    os._exit(0 if not _children else 1)
                 assert os.waitpid(pid, 0)[1] == 0
 
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             forks = threads.submit(fork)
             for _ in range(5):
-                child_call.close_children()
+                close_children()
                 assert set(threads.map(convert, range(6))) == {11}
             done.set()
             forks.result()
@@ -275,7 +253,7 @@ class TestWhoAsks:
         old = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         try:
             assert convert() == 11
-            child_call.close_children()
+            close_children()
             monkeypatch.setattr(child_call, "_PROGRAM", plain(DIES))
             with pytest.raises(Crashed):
                 child_call.check_model(FINE, full=True)
@@ -301,6 +279,7 @@ PROGRAM = f"""
 import onnx
 from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.process import child_call
+from split_rewrite.rewriter.process.child import _children
 source = onnx.ModelProto.FromString({FINE!r})
 def convert():
     return convert_version(source, 11, compare="off").model.opset_import[0].version
@@ -318,9 +297,7 @@ def test_closed_standard_streams(closed: list[int], tmp_path: Path) -> None:
     """Nothing that native code prints gets into a pipe that has the number of a standard stream."""
     answer = tmp_path / "answer"
     program = f"import os\nfor number in {closed}: os.close(number)\n{PROGRAM}"
-    program += (
-        "child_call.prepare()\nassert min(child_call._idle[0]._answers.fileno(), child_call._idle[0]._requests.fileno()) > 2\n"
-    )
+    program += "child_call.prepare()\nassert min(child_call._pool._idle[0]._answers.fileno(), child_call._pool._idle[0]._requests.fileno()) > 2\n"
     program += f"open({str(answer)!r}, 'w').write(str(convert()))"
     python(program)
     assert answer.read_text() == "11"
@@ -367,9 +344,7 @@ END = {"ends": "", "leaves": "os._exit(0)", "is-killed": "os.kill(os.getpid(), 9
 
 @pytest.mark.parametrize("how", END.values(), ids=END)
 def test_children_end_with_their_parent(how: str) -> None:
-    program = (
-        "\nimport os\nconvert()\nchild_call.prepare()\nprint(*[child._process.pid for child in child_call._children], flush=True)\n"
-    )
+    program = "\nimport os\nconvert()\nchild_call.prepare()\nprint(*[child._process.pid for child in _children], flush=True)\n"
     done = python(PROGRAM + program + how)
     for pid in map(int, done.stdout.split()):
         assert_ends(pid)
@@ -412,11 +387,11 @@ def children() -> set[str]:
 
 
 def test_nothing_stays_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    child_call.close_children()
+    close_children()
     others = children()
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     convert()
-    child_call.close_children()
+    close_children()
     with monkeypatch.context() as patch, pytest.raises(Crashed):
         patch.setattr(child_call, "_PROGRAM", plain(DIES))
         child_call.check_model(FINE, full=True)

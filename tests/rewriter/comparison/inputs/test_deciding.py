@@ -15,7 +15,7 @@ from pairs import PAIRS
 
 from split_rewrite.rewriter import Options, Samples, Tolerance, convert_version
 from split_rewrite.rewriter.comparison import verification
-from split_rewrite.rewriter.comparison.by_model import Comparison, compare
+from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.by_region import compare_nodes
 from split_rewrite.rewriter.comparison.inputs.deciding import (
     Style,
@@ -28,8 +28,9 @@ from split_rewrite.rewriter.comparison.inputs.deciding import (
 from split_rewrite.rewriter.comparison.inputs.readers import Reading
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace
 from split_rewrite.rewriter.comparison.judging.differences import are_one_value, excused, is_empty
+from split_rewrite.rewriter.comparison.running.messages import Description, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.model_server import Description, Outputs
+from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 

@@ -10,9 +10,10 @@ import onnx
 import pytest
 
 from split_rewrite.rewriter import convert_version
-from split_rewrite.rewriter.comparison.by_model import Comparison, compare
+from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.inputs.samples import Samples
 from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.comparison.verdicts import Comparison
 
 Save = Callable[..., Path]
 

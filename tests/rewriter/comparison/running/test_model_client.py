@@ -15,9 +15,9 @@ import pytest
 from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
-from split_rewrite.rewriter.comparison.running.model_server import Description, Failure, Outputs
-from split_rewrite.rewriter.process.child_call import import_path
+from split_rewrite.rewriter.process.child import import_path
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
 TWO_INPUTS = "g (float[n,4] x, int64[n] i, float[1] w = {2.0}) => (float[n,4] y) { y = Mul(x, w) }"

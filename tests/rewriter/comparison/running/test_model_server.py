@@ -1,65 +1,34 @@
-"""The child process that runs models: what it feeds, and how it reads a runtime's failures."""
+"""The child that runs models holds one at a time, and answers what it cannot read with a failure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
-import onnx
-import pytest
-from helpers import model, run
 
-from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.model_server import Failure, _onnxruntime_failure
+from split_rewrite.rewriter.comparison.running.messages import DescribeRequest, Failure, ForgetRequest, Outputs, RunRequest
+from split_rewrite.rewriter.comparison.running.model_server import _Server
 
-
-def test_a_scalar_that_onnxruntime_takes_by_its_bits_stays_a_scalar() -> None:
-    proto = model("g (bfloat16 x) => (bfloat16 y) {y = Identity(x)}", 18)
-    assert run(proto, {"x": np.array(1.5, ml_dtypes.bfloat16)})[0].shape == ()
+RELU = "g (float[n] x) => (float[n] y) { y = Relu(x) }"
+SAMPLE = ({"x": np.ones(2, np.float32)},)
 
 
-def test_onnxruntime_rejects_its_own_work_before_opset_7(tmp_path: Path) -> None:
-    """It puts Casts of opset 6 around operators that it has no float16 kernels for."""
-    proto = model("g (float16[1,8,1,1] x) => (float16[1,2,2,2] y) {y = DepthToSpace<blocksize = 2>(x)}", 2, ir_version=3)
-    onnx.save(proto, tmp_path / "m.onnx")
-    with Worker() as worker:
-        failure = worker.run(tmp_path / "m.onnx", {"x": np.ones((1, 8, 1, 1), np.float16)})
-    assert isinstance(failure, Failure)
-    assert not failure.certain
+def test_a_model_stays_loaded_until_another_one_is_run(save: Callable[..., Path]) -> None:
+    server, path = _Server(), str(save(RELU))
+    (answer,) = server.answer(RunRequest(1, path, "onnxruntime", SAMPLE))  # type: ignore[misc]
+    assert isinstance(answer, Outputs)
+    first = server._loaded
+    server.answer(RunRequest(1, path, "onnxruntime", SAMPLE))
+    assert server._loaded is first
+    server.answer(RunRequest(2, path, "onnxruntime", SAMPLE))
+    assert server._loaded is not first
+    server.answer(ForgetRequest())
+    assert server._loaded is None
 
 
-def test_a_message_of_onnxruntime_that_is_no_text_is_read_all_the_same() -> None:
-    """Names of nodes come into its messages as they are."""
-    message = b"[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : no kernel for node \xff"
-    failure = _onnxruntime_failure(UnicodeDecodeError("utf-8", message, 62, 63, "invalid start byte"), "invalid")
-    assert failure.kind == "unsupported" and "no kernel for node \ufffd" in failure.message
-
-
-def test_a_cast_of_its_own_that_onnxruntime_refuses_is_a_kernel_that_it_lacks() -> None:
-    message = (
-        "[ONNXRuntimeError] : 1 : FAIL : Type Error: Type (tensor(float)) of output arg (InsertedPrecisionFreeCast_y) of node ()"
-    )
-    assert _onnxruntime_failure(RuntimeError(message), "invalid").kind == "unsupported"
-
-
-@pytest.mark.parametrize(
-    ("text", "feeds"),
-    [
-        (
-            'g (string[1] x) => (string[2] y) <int64[2] pads = {0, 1}, string nothing = {""}> {y = Pad (x, pads)}',
-            {"x": np.array(["a"], object)},
-        ),
-        (
-            "g (string[2] x, string[1,2] z) => (string[2] y) <int64[1,1] at = {0}> {y = ScatterND (x, at, z)}",
-            {"x": np.array(["a", "b"], object), "z": np.array([["c", "d"]], object)},
-        ),
-    ],
-    ids=["a number", "an array"],
-)
-def test_onnx_reference_is_not_believed_where_it_gives_more_than_strings(text: str, feeds: dict, tmp_path: Path) -> None:
-    onnx.save(model(text, 18), tmp_path / "m.onnx")
-    with Worker() as worker:
-        failure = worker.run(tmp_path / "m.onnx", feeds, "onnx.reference")
-    assert isinstance(failure, Failure)
-    assert (failure.kind, failure.message) == ("runtime", "it puts more than strings into output 'y'")
+def test_a_file_that_is_no_model_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"no model")
+    answer = _Server().answer(DescribeRequest(str(path)))
+    assert isinstance(answer, Failure) and answer.kind == "invalid"

@@ -1,0 +1,75 @@
+"""Runs of the original: as many samples as are wanted, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from split_rewrite.rewriter.comparison.inputs.choice import Choice
+from split_rewrite.rewriter.comparison.inputs.original_runs import _Attempts, explain, run_edges, run_samples
+from split_rewrite.rewriter.comparison.inputs.samples import InputSpace, Samples
+from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
+from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.comparison.running.runs import Run
+from split_rewrite.rewriter.comparison.verdicts import Inconclusive
+
+Save = Callable[..., Path]
+FIXED = "g (float[2,4] x) => (float[2,4] y) { y = Relu(x) }"
+OPEN = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
+NEVER = "g (float[2,4] x) => (float[3] y) <int64[1] s = {3}> { y = Reshape(x, s) }"
+NAN = "g (float[2,4] x) => (float[2,4] y) <float z = {0.0}> { m = Mul(x, z) y = Div(m, m) }"
+
+
+def runs_of(path: Path, worker: Worker, *, thorough: bool = False) -> list[Run] | Inconclusive:
+    described = worker.describe(path)
+    assert isinstance(described, Description)
+    with worker.open(path) as session:
+        return run_samples(session, "onnxruntime", [InputSpace(described, described, Samples())], thorough)
+
+
+@pytest.mark.parametrize(("text", "count"), [(FIXED, 1), (OPEN, 2), (NAN, 1)], ids=["fixed", "open", "nan-alone"])
+def test_as_many_samples_as_sizes_need(save: Save, worker: Worker, text: str, count: int) -> None:
+    found = runs_of(save(text), worker)
+    assert isinstance(found, list) and len(found) == count
+
+
+def test_a_thorough_comparison_has_decisive_values(save: Save, worker: Worker) -> None:
+    found = runs_of(save(OPEN), worker, thorough=True)
+    assert isinstance(found, list)
+    assert {run.decides for run in found} == {"", "usual", "odd"}
+
+
+def test_why_there_are_none(save: Save, worker: Worker) -> None:
+    found = runs_of(save(NEVER), worker)
+    assert isinstance(found, Inconclusive)
+    assert found.reason.startswith("onnxruntime cannot run the original on any inputs tried")
+    assert found.hint == "give other inputs by --test-input-shape or --input-data; they are x float32[2,4]"
+
+
+def test_edges(save: Save, worker: Worker) -> None:
+    path = save("g (float[n] x, float[m] z) => (float[k] y) { y = Add(x, z) }")
+    described = worker.describe(path)
+    assert isinstance(described, Description)
+    space = InputSpace(described, described, Samples())
+    found = run_edges(worker.open(path), space, space.edges())
+    assert [[np.size(value) for value in run.inputs.values()] for run in found] == [[1, 3], [3, 1]]
+
+
+def test_a_number_to_compare_with_may_be_one_of_many() -> None:
+    """An input has one element in the first sample, and two in another one, which has the number already."""
+    numbers = [np.zeros(1), np.array([7.0, 7.0])]
+    space: Any = SimpleNamespace(conditions=lambda _: [("k", 7.0)], has_open_sizes=True)
+    session: Any = None  # nothing is missing, so nothing is run
+    attempts = _Attempts(session, space, thorough=True)
+    attempts._good = {Choice(index): Run({"k": each}, Outputs(("y",), (each,), "")) for index, each in enumerate(numbers)}
+    assert attempts._on_conditions() == {}
+
+
+def test_the_kind_of_a_failure_is_said_where_its_message_does_not() -> None:
+    assert explain(Failure("crashed", "signal SIGSEGV")) == "it crashed, signal SIGSEGV"
+    assert explain(Failure("runtime", "bad shape")) == "bad shape"

@@ -1,0 +1,45 @@
+"""Outputs over all samples: the worst one counts, and what proves nothing is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from split_rewrite.rewriter.comparison.judging.outputs import are_equal, compare_outputs, unjudged
+from split_rewrite.rewriter.comparison.judging.tolerance import EXACT
+from split_rewrite.rewriter.comparison.running.messages import Outputs
+from split_rewrite.rewriter.comparison.running.runs import Run
+
+
+def outputs(*numbers: float) -> Outputs:
+    return Outputs(("y",), (np.array(numbers, np.float32),), "test 1")
+
+
+def runs(*of: Outputs) -> list[Run]:
+    return [Run({"x": np.array([float(number)])}, one) for number, one in enumerate(of)]
+
+
+def test_the_worst_sample_counts() -> None:
+    original = runs(outputs(1, 2), outputs(1, 2))
+    (found,) = compare_outputs(original, [outputs(1, 2), outputs(1, 4)], EXACT)
+    assert (found.equal, found.max_abs) == (False, 2.0)
+    assert are_equal(original, [outputs(1, 2)] * 2, EXACT)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([(np.nan,), (np.nan,)], "output 'y' is NaN throughout"),
+        ([(np.nan,), (1.0,)], ""),
+        ([(), ()], "output 'y' is empty"),
+        ([(1.0,)] * 6, "output 'y' is always the same"),
+        ([(1.0,)] * 5, ""),
+    ],
+    ids=["nan", "a-number", "empty", "constant", "few-samples"],
+)
+def test_what_proves_nothing(save: Callable[..., Path], values: list[tuple[float, ...]], said: str) -> None:
+    original = save("g (float[n] x) => (float[m] y) { y = NonZero(x) }")
+    assert unjudged(runs(*(outputs(*of) for of in values)), {"y": frozenset("x")}, original) == said
