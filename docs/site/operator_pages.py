@@ -17,7 +17,7 @@ from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.engine.registry import Rule, registry
 from split_rewrite.rewriter.opsets.transitions import OpSchema, Transition, newest_opset, schema_at
 from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
-from split_rewrite.rewriter.report.page import panels
+from split_rewrite.rewriter.report.page_changes import panels
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_NAMES = 5

@@ -311,6 +311,11 @@ def a_link_into_another_folder(_: pytest.MonkeyPatch) -> None:
     Path("leads/away.onnx").symlink_to("../elsewhere/o.onnx")
 
 
+def a_file_among_the_pages(_: pytest.MonkeyPatch) -> None:
+    Path("r_pages").mkdir()
+    Path("r_pages/00001.html").write_text("mine")
+
+
 def a_report_that_leads_to_data(_: pytest.MonkeyPatch) -> None:
     Path("later.json").symlink_to("o.onnx.data")
 

@@ -38,7 +38,6 @@ TESTED_BY = {
     "rewriter/graph/model.py": "rewriter/graph/test_scope.py",
     "rewriter/graph/surroundings.py": "rewriter/graph/test_node.py",
     "rewriter/graph/values.py": "rewriter/graph/test_node.py",
-    "rewriter/graph/survey.py": "rewriter/conversion/test_driver.py",
     "rewriter/graph/knowledge/place.py": "rewriter/graph/knowledge/test_knowledge.py",
     "rewriter/process/onnx_child.py": "rewriter/process/test_child_call.py",
     "rewriter/process/serving.py": "rewriter/process/test_child.py",

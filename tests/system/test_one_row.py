@@ -21,7 +21,6 @@ from split_rewrite.rewriter.engine.registry import REPLACEMENTS, registry
 
 KEPT = {
     "rewriter.opsets.inference": 2,
-    "rewriter.opsets.partial": 2,
 }
 """Modules that still have tables, and how many. This list may only shrink."""
 

@@ -18,6 +18,7 @@ from split_rewrite.rewriter import (
 )
 from split_rewrite.rewriter.batch import apart
 from split_rewrite.rewriter.batch.task import Request, Task
+from split_rewrite.rewriter.process.child import import_path
 
 PROGRAM = """
 import os, sys, time
@@ -41,7 +42,7 @@ apart.serve()
 
 
 def test_what_goes_wrong_with_one_model_is_its_own_report(zoo, tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "_PROGRAM", PROGRAM)
+    monkeypatch.setattr(apart, "serving_program", lambda _: PROGRAM.format(path=import_path()))
     for name in ("crash", "loop", "hungry"):
         onnx.save(model(GOOD), zoo / f"{name}.onnx")
     reports = by_name(convert_many([zoo], 5, into=tmp_path / "out", timeout=8))
@@ -62,7 +63,7 @@ def test_what_goes_wrong_with_one_model_is_its_own_report(zoo, tmp_path, monkeyp
 
 def test_threads_may_close_a_child_at_the_same_time():
     for _ in range(5):
-        child = apart._Child()
+        child = apart._start()
         with ThreadPoolExecutor(4) as pool:
             for closed in [pool.submit(child.close) for _ in range(4)]:
                 closed.result()
@@ -74,7 +75,7 @@ def test_a_child_that_was_killed_between_two_models_is_replaced(zoo, tmp_path):
     task = Task(str(zoo / "good.onnx"), None, "good.onnx")
     try:
         assert children.convert(task, Request(13)).exit_status == 0
-        (child,) = children._all
+        (child,) = children._pool._idle
         os.kill(child._process.pid, signal.SIGKILL)
         child._process.wait()
         assert children.convert(task, Request(13)).exit_status == 0

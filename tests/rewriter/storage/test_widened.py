@@ -68,7 +68,7 @@ INT4, FLOAT8 = TensorProto.INT4, TensorProto.FLOAT8E4M3FN
 @pytest.mark.parametrize(
     ("kind", "raw", "numbers", "message"),
     [
-        pytest.param(INT4, 7, [], "raw_data size (7 bytes) is too small", id="raw_too_short"),
+        pytest.param(INT4, 7, [], "has 7 bytes of data, but its type and shape [3, 5] take 8", id="raw_too_short"),
         pytest.param(INT4, 9, [], "has 9 bytes of data, but its type and shape [3, 5] take 8", id="raw_too_long"),
         pytest.param(INT4, 15, [], "has 15 bytes of data, but its type and shape [3, 5] take 8", id="raw_not_packed"),
         pytest.param(INT4, 0, [1] * 7, "has 7 bytes of data, but its type and shape [3, 5] take 8", id="numbers_too_few"),

@@ -80,7 +80,23 @@ OPERANDS = {
     "Attention": [
         (23, HEADS.format("", -2, "", ""), "the number of heads q_num_heads is -2"),
         (23, HEADS.format("", 2, ", scale = 0.0", ""), "scale is 0, and has to be positive"),
+        (23, HEADS.format("", 2, ", softcap = -1.0", ""), "softcap is -1, and has to be 0 or positive, and finite"),
         (23, HEADS.format(", k, v", 2, "", ", , p"), "it has only one of past_key and past_value"),
+    ],
+    "Compress": [
+        (11, "g (float[3,2] x, bool[3,2] c) => (float[N] y) { [s] y = Compress (x, c) }", "the condition has rank 2, and needs 1"),
+    ],
+    "Resize": [
+        (
+            11,
+            "g (float[1,4] x, float[0] r, float[2] s, int64[2] z) => (float[A,B] y) { [s] y = Resize (x, r, s, z) }",
+            "it has both scales and sizes",
+        ),
+        (
+            18,
+            "g (float[1,4] x) => (float[A,B] y) <int64[1] z = {2}> { [s] y = Resize <axes = [0, 1]> (x, , , z) }",
+            "sizes has 1 entries for 2 axes",
+        ),
     ],
     "GroupNormalization": [
         (

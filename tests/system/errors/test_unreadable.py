@@ -95,7 +95,7 @@ UNREADABLE: dict[str, Row] = {
     "data-of-no-type": Row("typeless.onnx o.onnx", "tensor 'w': element type 0 cannot be stored as bytes"),
     "too-few-bytes": Row("short.onnx o.onnx", "tensor 's': has 12 bytes of data, but its type and shape [2] take 16"),
     "too-many-bytes-to-split-off": Row(
-        "long.onnx o.onnx --external-data split:0", "tensor 'w': its data does not fit its type and shape [4]"
+        "long.onnx o.onnx --external-data split:0", "tensor 'w': has 20 bytes of data, but its type and shape [4] take 16"
     ),
     "shape-that-no-array-has": Row("shape.onnx o.onnx -t 2", "tensor 's': its shape [0, 4611686018427387904, 4]: …"),
     "too-many-packed-integers": Row(

@@ -8,6 +8,7 @@ import pytest
 from documentation import unseen
 from failures import (
     Row,
+    a_file_among_the_pages,
     a_link_into_another_folder,
     a_report_that_leads_to_data,
     a_result_is_too_big,
@@ -57,6 +58,11 @@ UNWRITABLE: dict[str, Row] = {
         "weights.onnx o.onnx --external-data inline",
         "the result has more than the 2 GiB that one file can hold; split its data off",
         a_result_is_too_big,
+    ),
+    "page-that-is-none": Row(
+        "m.onnx lone.onnx folder --report r.html",
+        f"{Path('r_pages', '00001.html')}: is no page of an earlier run, and a page would replace it; choose another name",
+        a_file_among_the_pages,
     ),
     "data-file-ends-early": Row(
         "beside.onnx o.onnx --external-data copy", "a data file became shorter while it was being copied", files_end_early
