@@ -29,6 +29,33 @@ def without_duplicates(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> I
         yield from _declare_once(graph, _where(proto, graph))
 
 
+def with_open_sizes(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
+    """Let negative sizes in declared shapes be unknown ones, in place: exporters write -1 so, and onnx takes it for a number.
+
+    `graphs` are all graphs of `proto`.
+    """
+    opened = [value.name for graph in graphs for value in _declared(graph) if _open_sizes(value.type)]
+    if opened:
+        others = f", and {len(opened) - 1} more" if len(opened) > 1 else ""
+        message = f"a negative size in its declared shape counts as unknown{others}"
+        yield _warning("Value", opened[0], "model", message)
+
+
+def _declared(graph: GraphLike) -> Iterator[ValueInfoProto]:
+    if isinstance(graph, GraphProto):
+        yield from graph.input
+        yield from graph.output
+    yield from graph.value_info
+
+
+def _open_sizes(kind: TypeProto) -> bool:
+    """Whether there was a negative size in `kind`, where there is none any more."""
+    negative = [dim for tensor in inference.tensors_in(kind) for dim in tensor.shape.dim if dim.dim_value < 0]
+    for dim in negative:
+        dim.ClearField("dim_value")
+    return bool(negative)
+
+
 def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[Remark]:
     """Repair in place what onnx.checker refuses although runtimes run it. Returns a warning for each repair.
 

@@ -11,7 +11,7 @@ import onnx
 
 from ..checks import validity
 from ..checks.function_calls import check_calls
-from ..checks.repair import without_duplicates
+from ..checks.repair import with_open_sizes, without_duplicates
 from ..engine import stamp
 from ..engine.outcome import Change, Remark
 from ..errors import InvalidModelError
@@ -55,7 +55,7 @@ def prepare(
     proto = skeleton.proto
     survey = Survey(proto)
     operators = survey.operators
-    repairs = [*repairs, *without_duplicates(proto, survey.graphs)]
+    repairs = [*repairs, *without_duplicates(proto, survey.graphs), *with_open_sizes(proto, survey.graphs)]
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
     changes = _assume_opset(proto, options)
     opset = _declared_opset(proto)

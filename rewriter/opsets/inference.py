@@ -492,6 +492,11 @@ def symbol(dim: onnx.TensorShapeProto.Dimension) -> str:
     return dim.dim_param if _is_text(dim.dim_param) else ""
 
 
+def sizes_and_symbols(shape: onnx.TensorShapeProto) -> tuple[int | str, ...]:
+    """The declared sizes and symbols; "" for unknown dimensions. Exporters write negative sizes for those."""
+    return tuple([dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol(dim) for dim in shape.dim])
+
+
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     size = dim.dim_value
     if size > 0:

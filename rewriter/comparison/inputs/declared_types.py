@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...errors import ArgumentError
-from ...opsets.inference import symbol
+from ...opsets.inference import sizes_and_symbols
 from ..running.dtypes import ML_DTYPES, numpy_dtype
 from .readers import Dim
 
@@ -36,7 +36,7 @@ def declared_shape(declared: onnx.TypeProto) -> Shape:
         return ()
     if not tensor.HasField("shape"):
         return None
-    return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else symbol(dim) for dim in tensor.shape.dim)
+    return sizes_and_symbols(tensor.shape)
 
 
 def holds_integers(declared: onnx.TypeProto) -> bool:

@@ -18,7 +18,7 @@ from ...errors import InvalidModelError
 from ...opsets import facts
 from ...opsets.facts import Fact, Kind, Role
 from ...opsets.folding import constant_value
-from ...opsets.inference import symbol
+from ...opsets.inference import sizes_and_symbols
 from ...storage.payload import array_of
 
 MAX_NODES = 3000
@@ -181,8 +181,7 @@ class _Walk:
         for value in (*graph.input, *graph.value_info, *graph.output):
             self._kinds[value.name] = value.type.tensor_type.elem_type
             if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
-                shape = value.type.tensor_type.shape.dim
-                self._dims[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else symbol(dim) for dim in shape)
+                self._dims[value.name] = sizes_and_symbols(value.type.tensor_type.shape)
         for node in graph.node:
             self._node(node)
 

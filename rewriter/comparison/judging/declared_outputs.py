@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ...opsets.inference import sizes_and_symbols
 from ..inputs.readers import Dim
 from ..running.messages import Outputs
 
@@ -84,7 +85,7 @@ def _declared_shape(value: onnx.ValueInfoProto) -> tuple[Dim, ...] | None:
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
         return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim)
+    return sizes_and_symbols(tensor.shape)
 
 
 def _resolved(shape: tuple[Dim, ...], sizes: Sizes) -> tuple[Dim, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, invalidity, model, run
+from helpers import assert_compares_equal, command_line, invalidity, model, refusal, run
 from onnx import TensorProto, helper
 
 from split_rewrite import rewriter
@@ -44,6 +44,11 @@ def both(*damages: Damage) -> Damage:
 
 def import_foo(version: int) -> Damage:
     return lambda proto: proto.opset_import.append(helper.make_opsetid("foo", version))
+
+
+def declare_negative(proto):
+    for value in (proto.graph.input[0], proto.graph.output[0]):
+        value.type.tensor_type.shape.dim[0].dim_value = -1
 
 
 def put_last(proto: onnx.ModelProto) -> None:
@@ -125,6 +130,10 @@ REPAIRED: dict[str, tuple[Damage, str]] = {
     "a domain imported as two": (
         both(import_foo(1), import_foo(2)),
         "Domain 'foo' (model): it is imported twice: one import is left",
+    ),
+    "negative sizes": (
+        declare_negative,
+        "Value 'x' (model): a negative size in its declared shape counts as unknown, and 1 more",
     ),
     "a name twice": (
         name_alike,
@@ -224,3 +233,21 @@ def test_strict_refuses_what_the_result_belies():
     with pytest.raises(UnconvertibleError) as caught:
         rewriter.convert_version(model(THIRDS, 13), 9, options=Options(strict=True))
     assert [str(blocker) for blocker in caught.value.blockers] == [f"{BELIED} … hint: without --strict this is a warning"]
+
+
+NEGATIVE = "g (float[N,M,3] x) => (float[A] w) <int64[1] n = {-1}> {y = Squeeze(x) z = Softmax<axis = -2>(y) w = Reshape(z, n)}"
+
+
+def test_a_negative_size_is_not_one_that_squeeze_keeps() -> None:
+    proto = model(NEGATIVE, 13)
+    for dim in proto.graph.input[0].type.tensor_type.shape.dim[:2]:
+        dim.dim_value = -1
+    assert "the rank of 'y' is unknown" in refusal(proto, 12)
+
+
+def test_a_model_with_negative_sizes_is_compared() -> None:
+    proto = model("g (float[N,M] x) => (float[N,M] z) <int64 a = {1}> {z = CumSum<reverse = 1>(x, a)}", 18)
+    for value in (*proto.graph.input, *proto.graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            dim.dim_value = -1
+    assert_compares_equal(proto, 10)
