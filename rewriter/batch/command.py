@@ -87,8 +87,8 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
         if wanted.resume is not None:  # before others are emptied, since it may be refused
             records.append(stack.enter_context(Record(wanted.resume, resumed=True)))
             tasks = records[-1].tasks(tasks)
-        records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
         pages = _Pages(wanted.overviews)
+        records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
         advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
         for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
             entry = _entry(numbers[report.source, report.destination], report)

@@ -215,6 +215,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     # tensors
     "short.onnx": sizes(raw_data=bytes(12)),
     "long.onnx": with_initializer(TensorProto(name="w", data_type=1, dims=[4], raw_data=bytes(20))),
+    "longconstant.onnx": constant("float", TensorProto(name="w", data_type=1, dims=[4], raw_data=bytes(20))),
     "shape.onnx": in_opset_1(dims=[0, 2**62, 4]),
     "bfloat16.onnx": in_opset_1(data_type=TensorProto.BFLOAT16, raw_data=bytes(4)),
     "packed.onnx": constant("int32", TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 8001)),

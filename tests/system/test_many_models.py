@@ -129,6 +129,13 @@ def test_a_page_replaces_no_file_that_is_no_page(zoo):
         assert len(os.listdir("run_pages")) == 4
 
 
+def test_a_report_of_an_earlier_run_stays_where_nothing_starts(zoo):
+    Path("run.jsonl").write_text("{}\n")
+    Path("k_pages").write_text("mine")
+    assert command_line("-t", "13", "zoo", "out", "--report", "run.jsonl", "--report", "k.html").status == 2
+    assert (Path("run.jsonl").read_text(), Path("k_pages").read_text()) == ("{}\n", "mine")
+
+
 def test_in_place_and_resumed(zoo):
     Path("zoo/deep/both.onnx").unlink()
     assert command_line("-t", "13", "--in-place", "zoo", "--resume", "run.jsonl", "-q").status == 2

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from ...cached import cached_property
 from ...graph.protos import DEFAULT_DOMAINS
 from ...opsets.folding import constant_value
 

@@ -97,6 +97,9 @@ UNREADABLE: dict[str, Row] = {
     "too-many-bytes-to-split-off": Row(
         "long.onnx o.onnx --external-data split:0", "tensor 'w': has 20 bytes of data, but its type and shape [4] take 16"
     ),
+    "too-many-bytes-of-a-constant": Row(
+        "longconstant.onnx o.onnx --external-data split:0", "tensor 'w': its data does not fit its type and shape [4]"
+    ),
     "shape-that-no-array-has": Row("shape.onnx o.onnx -t 2", "tensor 's': its shape [0, 4611686018427387904, 4]: …"),
     "too-many-packed-integers": Row(
         "packed.onnx o.onnx", "tensor 'w': has 8001 packed integers, its type and shape take 2000", scanned
