@@ -153,7 +153,7 @@ def split_of_part(node: Node) -> None:
 def _outer_split(node: Node, part: str) -> Node | None:
     """The Split in the same graph that makes `part`, if `node` is the only reader and the Split can get other sizes; else None."""
     outer = node.maker()
-    if outer is None or outer.op_type != "Split" or not node.graph.defines(part):
+    if outer is None or outer.op_type != "Split" or part not in outer.outputs or not node.graph.defines(part):
         return None
     can_state_sizes = outer.opset < 13 or node.graph.takes_initializers
     return outer if can_state_sizes and node.graph.is_read_once(part) else None
