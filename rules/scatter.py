@@ -26,7 +26,7 @@ from .shared.flat_indices import (
 )
 from .shared.indices import length, wrapped
 from .shared.tables import arange, index_grid
-from .shared.typed import type_name
+from .shared.typed import ANY_FLOATING, type_name
 
 _MOST_COMPARED = 1 << 22
 """The number of comparisons between a position in the data and the position of an update, over all pairs."""
@@ -35,7 +35,7 @@ _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 """Types that Scatter can move, but that no operator of `_COMBINE` supports."""
 _MAX_STEPS = 64
-"""The number of updates that are written out one after the other, with five nodes for each."""
+"""The largest number of updates that are written out one after the other, with five or six nodes for each."""
 
 
 @upgrade("Scatter", 11)
@@ -75,7 +75,7 @@ def reduce_elements_step_by_step(node: Node) -> None:
         index = op.Gather(indices, position, axis=axis)
         update = op.Gather(updates, position, axis=axis)
         present = op.GatherElements(data, index, axis=axis)
-        combined = getattr(op, combine)(present, update)
+        combined = _combined(node, combine, present, update)
         data = op.ScatterElements(data, index, combined, axis=axis)
     node.become.Identity(data)
 
@@ -99,7 +99,7 @@ def reduce_slices_step_by_step(node: Node) -> None:
         index = op.Gather(rows, position, axis=0)
         update = op.Gather(slices, position, axis=0)
         present = op.GatherND(data, index)
-        combined = getattr(op, combine)(present, update)
+        combined = _combined(node, combine, present, update)
         data = op.ScatterND(data, index, combined)
     node.become.Identity(data)
 
@@ -109,6 +109,10 @@ def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
     sizes = [length(node, node.input(2), outer + axis) for axis in range(slice_rank)]
     parts = [node.op.int64([steps]), *sizes]
     return parts[0] if len(parts) == 1 else node.op.Concat(*parts, axis=0)
+
+
+_CHOOSES = {"Max": "Greater", "Min": "Less"}
+"""The comparison by which one of two elements is chosen."""
 
 
 def _missing_reduction(node: Node) -> str | None:
@@ -124,11 +128,19 @@ def _missing_reduction(node: Node) -> str | None:
     return _COMBINE[reduction]
 
 
+def _combined(node: Node, combine: str, present: str, update: str) -> str:
+    """Both elements combined. Of NaN and a number, onnxruntime takes the update for the maximum and for the minimum, as here."""
+    op = node.op
+    if combine not in _CHOOSES or node.elem_type() not in ANY_FLOATING:
+        return getattr(op, combine)(present, update)
+    return op.Where(getattr(op, _CHOOSES[combine])(present, update), present, update)
+
+
 def _require_few(node: Node, steps: int) -> int:
     """Return `steps`. Raises Unconvertible where they are too many to be written out."""
     if steps > _MAX_STEPS:
         reduction = node.attr("reduction")
-        raise Unconvertible(f"reduction={reduction} of {steps} updates would take {5 * steps} nodes in older operators")
+        raise Unconvertible(f"reduction={reduction} of {steps} updates: at most {_MAX_STEPS} are written out, one after the other")
     return steps
 
 

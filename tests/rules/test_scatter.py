@@ -27,10 +27,10 @@ def slices(opset, indices="[3,1]", updates="[3,4]", reduction="add"):
 REFUSED = [
     pytest.param(elements(18, "[2,N]", 'axis=1, reduction="max"'), 17, "dimension 'N' of 'i' is unknown", id="any number"),
     pytest.param(
-        elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates would take", id="many elements"
+        elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates: at most 64", id="many elements"
     ),
     pytest.param(slices(18, "[N,1]", "[N,4]", "min"), 17, "of 'i' is not fully known", id="any number of slices"),
-    pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, "reduction=max of 70 updates would take", id="many slices"),
+    pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, "reduction=max of 70 updates: at most 64", id="many slices"),
 ]
 
 
@@ -63,6 +63,14 @@ def test_indices_along_a_huge_axis_hold_its_length(length: int, kind: str) -> No
     result = convert_version(model(text, 11), 10, compare="off").model
     (indices,) = (numpy_helper.to_array(tensor) for tensor in result.graph.initializer)
     assert (indices.tolist(), indices.dtype) == ([length - 1, 0], kind)
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+@pytest.mark.parametrize("op, indices", [("ScatterElements", "int64[4] i"), ("ScatterND", "int64[4,1] i")])
+def test_nan_is_combined_as_onnxruntime_does(op: str, indices: str, reduction: str) -> None:
+    text = f'g (float[3] x, {indices}, float[4] u) => (float[3] y) {{ y = {op} <reduction = "{reduction}"> (x, i, u) }}'
+    places = np.array([0, 1, 2, 0]) if op == "ScatterElements" else np.array([[0], [1], [2], [0]])
+    assert_same(model(text, 18), 17, {"x": np.float32([np.nan, 1, 2]), "i": places, "u": np.float32([3, np.nan, 5, 2])})
 
 
 def test_constant_indices_stay_constant():
@@ -251,12 +259,14 @@ REWRITES = [
               index = Gather <axis = 0> (i, step)
               update = Gather <axis = 0> (u, step)
               present = GatherElements <axis = 0> (x, index)
-              combined = Max (present, update)
+              chosen = Greater (present, update)
+              combined = Where (chosen, present, update)
               reduced = ScatterElements <axis = 0> (x, index, combined)
               index_2 = Gather <axis = 0> (i, step_2)
               update_2 = Gather <axis = 0> (u, step_2)
               present_2 = GatherElements <axis = 0> (reduced, index_2)
-              combined_2 = Max (present_2, update_2)
+              chosen_2 = Greater (present_2, update_2)
+              combined_2 = Where (chosen_2, present_2, update_2)
               y = ScatterElements <axis = 0> (reduced, index_2, combined_2)
             }
         """,
