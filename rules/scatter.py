@@ -111,8 +111,8 @@ def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
     return parts[0] if len(parts) == 1 else node.op.Concat(*parts, axis=0)
 
 
-_CHOOSES = {"Max": "Greater", "Min": "Less"}
-"""The comparison by which one of two elements is chosen."""
+_CHOOSES = {"max": "Greater", "min": "Less"}
+"""The comparison by which a reduction chooses one of two elements."""
 
 
 def _missing_reduction(node: Node) -> str | None:
@@ -130,10 +130,10 @@ def _missing_reduction(node: Node) -> str | None:
 
 def _combined(node: Node, combine: str, present: str, update: str) -> str:
     """Both elements combined. Of NaN and a number, onnxruntime takes the update for the maximum and for the minimum, as here."""
-    op = node.op
-    if combine not in _CHOOSES or node.elem_type() not in ANY_FLOATING:
+    op, comparison = node.op, _CHOOSES.get(node.attr("reduction"))
+    if comparison is None or node.elem_type() not in ANY_FLOATING:
         return getattr(op, combine)(present, update)
-    return op.Where(getattr(op, _CHOOSES[combine])(present, update), present, update)
+    return op.Where(getattr(op, comparison)(present, update), present, update)
 
 
 def _require_few(node: Node, steps: int) -> int:
