@@ -140,7 +140,7 @@ def _takes_bounds_of_float(use: Use) -> bool:
 
 def _is_beyond_mantissa(use: Use) -> bool:
     data = use.operand(0)
-    return data is not None and data.dtype in (np.int64, np.uint64) and bool((np.abs(data.astype(object)) > 2**53).any())
+    return data is not None and data.dtype in (np.int64, np.uint64) and bool(np.any(np.abs(data.astype(object)) > 2**53))
 
 
 def _has_a_depth_between(use: Use) -> bool:
@@ -257,6 +257,7 @@ _DISTRUSTED = {
             lambda use: "double" in use.kinds,
             "computes the windows of doubles in float",
         ),
+        Row("LayerNormalization", _has_infinity, "makes NaN of the mean of infinities in LayerNormalization"),
         Row("Dropout", _trains, "draws other random numbers where a Dropout trains"),
         Row("DeformConv", lambda use: "double" in use.kinds, "computes the positions of a DeformConv of doubles in float"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
