@@ -62,7 +62,9 @@ def prepare(
     if opset is not None:
         validity.check_source(opset)
     for function in proto.functions:
-        validity.check_source(default_opset(function.opset_import) or 1, f"the function {function.name}")
+        own = default_opset(function.opset_import)
+        if own is not None:
+            validity.check_source(own, f"the function {function.name}")
     _require_known_parts(proto)
     check_calls(proto)
     ir_version = proto.ir_version
