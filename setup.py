@@ -1,5 +1,6 @@
-"""Finds the packages of `rewriter` and `rules`, which are installed below the namespace `split_rewrite`."""
+"""Finds the packages of `rewriter` and `rules`, which are installed in the package `split_rewrite`, the folder of this name."""
 
 from setuptools import find_packages, setup
 
-setup(packages=[f"split_rewrite.{package}" for package in find_packages(include=["rewriter*", "rules*"])])
+packages = find_packages(include=["rewriter*", "rules*"], exclude=["rewriter.split_rewrite"])
+setup(packages=["split_rewrite", *(f"split_rewrite.{package}" for package in packages)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .batch.task import ModelReport
     from .comparison.inputs.samples import Samples
     from .comparison.judging.tolerance import Tolerance
-    from .conversion.driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .conversion.functions import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
     from .conversion.onnx_ir_pass import ConvertOpset
     from .conversion.options import Options
     from .errors import (
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
         Blocker,
         CheckError,
         CompareError,
+        InternalError,
         InvalidModelError,
+        OutOfTimeError,
         RuleError,
         SplitRewriteError,
+        SystemLimitError,
         UnconvertibleError,
     )
-    from .report.summary import Report
+    from .report.report import Report
 
 _MODULES = {
     "batch.many": ("convert_many",),
     "batch.task": ("ModelReport",),
-    "conversion.driver": (
+    "conversion.functions": (
         "ConversionResult",
         "check_convertible",
         "convert_file",
@@ -47,13 +50,16 @@ _MODULES = {
         "Blocker",
         "CheckError",
         "CompareError",
+        "InternalError",
         "InvalidModelError",
+        "OutOfTimeError",
         "RuleError",
         "SplitRewriteError",
+        "SystemLimitError",
         "UnconvertibleError",
     ),
     "conversion.options": ("Options",),
-    "report.summary": ("Report",),
+    "report.report": ("Report",),
     "comparison.inputs.samples": ("Samples",),
     "comparison.judging.tolerance": ("Tolerance",),
     "conversion.onnx_ir_pass": ("ConvertOpset",),
@@ -66,13 +72,16 @@ __all__ = [
     "CompareError",
     "ConversionResult",
     "ConvertOpset",
+    "InternalError",
     "InvalidModelError",
     "ModelReport",
     "Options",
+    "OutOfTimeError",
     "Report",
     "RuleError",
     "Samples",
     "SplitRewriteError",
+    "SystemLimitError",
     "Tolerance",
     "UnconvertibleError",
     "check_convertible",
@@ -90,3 +99,7 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

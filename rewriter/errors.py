@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from .codes import code_of
+from .document import Document, head, outcome_of, unread
 
 LONGEST_NAME = 80
 """The number of characters of a name or value in a message about an argument."""
@@ -24,9 +27,18 @@ def listed(names: Sequence[object]) -> str:
 
 
 class SplitRewriteError(Exception):
-    """Base class of all errors that this package raises on purpose. `str()` is one or more lines of plain text for a user."""
+    """Base class of all errors that this package raises. `str()` is one or more lines of plain text for a user.
+
+    `model` is the name that the caller gave the model, or its path; "" for a model in memory without a name.
+    """
 
     exit_status = 2
+    model = ""
+
+    def to_dict(self) -> Document:
+        """The document that docs/report.md describes, for a conversion that ended with this error."""
+        blockers = [blocker.to_dict() for blocker in getattr(self, "blockers", ())]
+        return head(outcome_of(self.exit_status), self.exit_status, str(self), unread(self.model), None, blockers)
 
 
 class ArgumentError(SplitRewriteError, ValueError):
@@ -36,12 +48,20 @@ class ArgumentError(SplitRewriteError, ValueError):
     """
 
 
+class WrongTypeError(TypeError):
+    """An argument of the library has a wrong type. It is a TypeError and nothing else, as it is for Python's own functions."""
+
+
 class PathConflictError(SplitRewriteError):
     """A file would be written that is also read, or two results would be written to the same file."""
 
 
 class InvalidModelError(SplitRewriteError):
     """The input cannot be read, or is not a valid model of the opset that it declares."""
+
+
+class MissingModelError(InvalidModelError, FileNotFoundError):
+    """There is no file at the path of the model. Callers can catch it as Python's own FileNotFoundError, too."""
 
 
 class Blocker(NamedTuple):
@@ -58,12 +78,21 @@ class Blocker(NamedTuple):
     reason: str
     hint: str = ""
 
+    @property
+    def code(self) -> str:
+        """The stable name of the reason, which docs/codes.md lists. The text of the reason may change."""
+        return code_of(self.reason)
+
+    def to_dict(self) -> Document:
+        """The fields and the code as JSON types."""
+        return {**self._asdict(), "code": self.code}
+
     def is_within(self, where: str) -> bool:
         """Whether the node is in the graph `where`, or in a graph inside it."""
         return self.where == where or self.where.startswith(f"{where} > ")
 
     def __str__(self) -> str:
-        hint = f" … hint: {self.hint}" if self.hint else ""
+        hint = f". Hint: {self.hint}" if self.hint else ""
         step = f" {self.transition}" if self.transition else ""
         return f"{self.op_type} '{self.node}' ({self.where}){step}: {self.reason}{hint}"
 
@@ -84,6 +113,9 @@ class UnconvertibleError(SplitRewriteError):
         super().__init__("\n".join(map(str, blockers)))
         self.blockers = tuple(blockers)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.blockers,), self.__dict__
+
 
 class CheckError(SplitRewriteError):
     """The result failed onnx.checker or a check of this package."""
@@ -102,6 +134,27 @@ class RuleError(SplitRewriteError):
 
     The message names rule, node and transition. `__cause__` is the exception.
     """
+
+    exit_status = INTERNAL_ERROR
+
+
+class OutOfTimeError(SplitRewriteError, TimeoutError):
+    """A call took longer than its `timeout`. Nothing of it is left: no child process, thread, temporary file or result."""
+
+    exit_status = 4
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args, self.__dict__
+
+
+class SystemLimitError(SplitRewriteError):
+    """The system, or the sandbox around this process, refuses what is needed: a child process, a temporary folder, memory."""
+
+    exit_status = 4
+
+
+class InternalError(SplitRewriteError):
+    """A bug in this package. `__cause__` is the exception, and shows where it is from."""
 
     exit_status = INTERNAL_ERROR
 
@@ -127,11 +180,16 @@ _NO_ROOM = "failed to map segment"
 """Part of the dynamic loader's message when there is not enough memory to load a library."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether `error` says that there is not enough memory, also for loading a library."""
+    return isinstance(error, MemoryError) or (isinstance(error, ImportError) and _NO_ROOM in str(error))
+
+
 def status_and_line(error: BaseException) -> tuple[int, str]:
     """The exit status for `error` and a one-line message, whatever its class."""
     if isinstance(error, SplitRewriteError):
         return error.exit_status, str(error)
-    if isinstance(error, MemoryError) or (isinstance(error, ImportError) and _NO_ROOM in str(error)):
+    if is_out_of_memory(error):
         return UNUSABLE, "out of memory"
     if isinstance(error, RecursionError):
         return UNUSABLE, "the model is nested too deeply"

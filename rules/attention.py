@@ -178,7 +178,7 @@ def in_matrix_products(node: Node) -> None:
         return
     kind, scale = node.need_elem_type(), node.attr("scale", 0.0) or 1 / sqrt(heads.size)
     if not scale > 0:
-        raise Unconvertible(f"scale={scale:g}: Attention multiplies by its root twice, which is no number", "correct the model")
+        raise Unconvertible(f"scale={scale:g}: Attention multiplies by its root twice, which is not a number", "correct the model")
     q = _split_heads(node, _Q, [heads.queries, heads.size], heads)
     key = _present(node, _split_heads(node, _K, [heads.keys, heads.size], heads), _PAST_KEY, _PRESENT_KEY)
     value = _present(node, _split_heads(node, _V, [heads.keys, heads.value_size or -1], heads), _PAST_VALUE, _PRESENT_VALUE)

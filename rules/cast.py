@@ -128,8 +128,12 @@ def _infinity(node: Node) -> str:
 
 @decompose("CastLike", opset=15)
 def cast_to_known_type(node: Node) -> None:
-    """CastLike becomes Cast to the type of its second input."""
+    """CastLike becomes Cast to the type of its second input; of a number that is stored in the model, the number in that type."""
+    stored = node.constant(0)
     node.become.Cast(node.input(0), to=node.need_elem_type(1))
+    if stored is not None and stored.size == 1:
+        node.renew()
+        node.fold()
 
 
 # Types that the target does not have.

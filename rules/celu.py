@@ -9,7 +9,7 @@ import math
 
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import avoid, decompose
+from ..rewriter.engine.registry import avoid, decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
@@ -40,3 +40,10 @@ def scaled_elu(node: Node) -> None:
     fallen = op.Sub(op.const(1, kind), op.Exp(scaled))
     below = op.Relu(op.Mul(alpha, fallen))
     node.become.Sub(op.Relu(x), below)
+
+
+@downgrade("Celu", 28, exact=False)
+def write_out_double(node: Node) -> None:
+    """A Celu of double, which opset 28 brought, is written out: float would not hold it."""
+    if node.elem_type() == TensorProto.DOUBLE:
+        scaled_elu(node)

@@ -9,13 +9,14 @@ https://onnx.ai/onnx/operators/onnx__DFT.html
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node, Shape
 from .shared.any_axis import along_any
 from .shared.axes import from_the_front
-from .shared.indices import length
+from .shared.indices import count_up, length
 from .shared.parameters import one_number
 from .shared.tables import arange
 
@@ -71,10 +72,16 @@ def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
 
 @decompose("DFT", opset=13, exact=False, sums=True)
 def multiply_by_roots_of_unity(node: Node) -> None:
-    """The samples, with real and imaginary parts in one axis, are multiplied by a constant matrix of roots of unity."""
+    """The samples, with real and imaginary parts in one axis, are multiplied by a matrix of roots of unity.
+
+    The matrix is a constant unless the length of the transform is computed.
+    """
     op = node.op
     rank, kind = node.need_rank(), node.need_elem_type()
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
+    if node.has_input(1) and node.constant(1) is None and not (node.attr("onesided", 0) and node.attr("inverse", 0)):
+        _multiply_by_computed_roots(node, axis, rank, kind)
+        return
     size, parts = node.need_dimension(axis), node.need_dimension(-1)
     onesided, inverse = bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
     default = 2 * (size - 1) if onesided and inverse else size
@@ -95,6 +102,41 @@ def multiply_by_roots_of_unity(node: Node) -> None:
     roots = op.const(matrix, kind)
     product = op.MatMul(rows, roots)
     shaped = _reshape(node, product, [*lengths, op.int64([matrix.shape[1] // out_parts, out_parts])])
+    node.become.Transpose(shaped, perm=[order.index(position) for position in range(rank)])
+
+
+def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> None:
+    """Turn the node into a product with a matrix that is computed for its length, in double. Whole turns are subtracted before."""
+    op = node.op
+    parts, onesided, inverse = node.need_dimension(-1), bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
+    if parts not in (1, 2) or (onesided and parts != 1):
+        raise Unconvertible("a one-sided DFT is of real numbers, and its inverse of complex ones")
+    zero, one, double = op.int64([0]), op.int64([1]), TensorProto.DOUBLE
+    size, count = length(node, node.input(0), axis), op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
+    samples = count_up(node, zero, size, one)
+    frequencies = count_up(node, zero, op.Add(op.Div(count, op.int64([2])), one) if onesided else count, one)
+    column = op.Unsqueeze(samples, one)
+    turns = op.Mul(column, frequencies)
+    rest = op.Sub(turns, op.Mul(op.Div(turns, count), count))
+    full = op.Cast(count, to=double)
+    angle = op.Div(op.Mul(op.Cast(rest, to=double), op.const(2 * np.pi, double)), full)
+    weight = op.Cast(op.Less(column, count), to=double)  # samples beyond the length do not count
+    weight = op.Div(weight, full) if inverse else weight
+    cos, sin = (op.Cast(op.Mul(waves, weight), to=kind) for waves in (op.Cos(angle), op.Sin(angle)))
+    minus = op.Neg(sin)
+    real, imaginary = (sin, minus) if inverse else (minus, sin)
+    last = op.int64([2])
+    rows = [[cos, real], [imaginary, cos]][:parts]
+    planes = [op.Concat(*(op.Unsqueeze(each, last) for each in row), axis=2) for row in rows]
+    roots = op.Concat(*(op.Unsqueeze(plane, one) for plane in planes), axis=1) if parts == 2 else planes[0]
+    height = op.Mul(size, op.int64([parts]))
+    others = [other for other in range(rank - 1) if other != axis]
+    order = [*others, axis, rank - 1]
+    lengths = [length(node, node.input(0), other) for other in others]
+    signal = _reshape(node, op.Transpose(node.input(0), perm=order), [*lengths, height])
+    product = op.MatMul(signal, _reshape(node, roots, [height, op.int64([-1])]))
+    width = op.Shape(frequencies)
+    shaped = _reshape(node, product, [*lengths, width, op.int64([2])])
     node.become.Transpose(shaped, perm=[order.index(position) for position in range(rank)])
 
 

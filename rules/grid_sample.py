@@ -68,6 +68,9 @@ def sample_by_gather(node: Node) -> None:
     Raises Unconvertible where they are unknown, and for types and modes that older operators cannot express.
     """
     kind = node.need_elem_type()
+    if kind == TensorProto.FLOAT16:
+        _sample_in_float(node)
+        return
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
     rank = node.need_rank()
@@ -76,6 +79,14 @@ def sample_by_gather(node: Node) -> None:
         if 0 in (node.shape(index) or ()):
             raise Unconvertible(f"'{node.input(index)}' has no elements, and a Reshape cannot tell what its shape becomes")
     _Sampler(node, kind, batch, sizes).run()
+
+
+def _sample_in_float(node: Node) -> None:
+    """Turn the node into a GridSample of float between Casts, as runtimes compute half precision."""
+    op = node.op
+    operands = [op.Cast(node.input(index), to=TensorProto.FLOAT) for index in (0, 1)]
+    attributes = {name: node.attr(name) for name in ("align_corners", "mode", "padding_mode")}
+    node.become.Cast(op.GridSample(*operands, opset=node.opset, **attributes), to=TensorProto.FLOAT16)
 
 
 class _Sampler:

@@ -11,20 +11,25 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import adopt, decompose
 from ..rewriter.graph.node import Node
-from .shared.axes import from_the_front, require_axis
+from .shared.adopted import take_as
 from .shared.fences import fenced, is_transposed
-from .shared.normalization import cast_between, mean_and_deviation, working_type
+from .shared.normalization import axes_from, cast_between, mean_and_deviation, stash_type, working_type
+
+
+@adopt("LayerNormalization", opset=17)
+def take_from_older_opsets(node: Node) -> None:
+    """A LayerNormalization in a model before opset 17 means that of opset 17. onnxruntime's optimizer writes such models."""
+    take_as(node, "LayerNormalization", "axis", "epsilon", "stash_type")
 
 
 @decompose("LayerNormalization", opset=13, exact=False)
 def normalize_last_axes(node: Node) -> None:
     """The node becomes (x - mean) / deviation * scale + bias over the axes from `axis` on, in stash_type or the wider data type."""
     op = node.op
-    kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
+    kind, stash = node.need_elem_type(), stash_type(node)
     work = working_type(kind, stash)
     data, axes, form = _data_apart_from_a_transpose(node)
     x = cast_between(node, data, kind, work)
@@ -70,15 +75,12 @@ def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[i
     A Transpose before the normalization is kept separate, because onnxruntime recognizes only a normalization over the last axis.
     If all sizes are known, this takes a change of rank.
     """
-    x, rank = node.input(0), node.need_rank()
-    (axis,) = from_the_front([node.attr("axis", -1)], rank)
-    require_axis(axis, rank)
-    axes = list(range(axis, rank))
-    if len(axes) > 1 or _has_statistics(node) or not is_transposed(node, x):
+    x, axes, rank = node.input(0), axes_from(node), node.rank()
+    if rank is None or len(axes) > 1 or _has_statistics(node) or not is_transposed(node, x):
         return x, axes, None
     sizes = [size for size in node.shape() or () if isinstance(size, int)]
     if len(sizes) < rank:
         return fenced(node, x, rank), axes, None
     if rank < 3 or not all(sizes):  # a size of 0 means another in a Reshape
         return x, axes, None
-    return node.op.Reshape(x, node.op.int64([prod(sizes[:-1]), sizes[-1]])), [1], sizes
+    return node.op.Reshape(x, node.op.int64([prod(sizes[:-1]), sizes[-1]])), axes, sizes

@@ -314,7 +314,7 @@ def norm_as_convolution(node: Node) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     power = node.attr("p", 2)
     if power == 0:
-        raise Unconvertible("p=0: LpPool takes a root that there is not", "correct the model")
+        raise Unconvertible("p=0: no LpPool has the root of order 0", "correct the model")
     absolute = op.Abs(node.input(0))
     powers = op.Pow(absolute, op.const(power, dtype))
     root = op.const(1 / power, dtype)
@@ -425,7 +425,7 @@ def power_to_integer(node: Node) -> None:
     """The attribute p becomes an integer. Refused where it is not a whole number."""
     power = node.attr("p", 2.0)
     if not power.is_integer() or abs(power) >= 2**63:
-        raise Unconvertible(f"p={power:g} is no whole number of 64 bits, which opset 2 and newer need")
+        raise Unconvertible(f"p={power:g} is not a 64-bit integer, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 

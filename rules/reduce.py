@@ -103,7 +103,7 @@ def reduce_integers_as_double(node: Node) -> None:
 def _keep_the_rest(node: Node) -> None:
     """Turn the node into what is left of a reduction over no axes."""
     data = node.input(0)
-    if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares that are no numbers of the type
+    if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares beyond the type
         square = node.op.Mul(data, data)
         node.become.Sqrt(square)
         return

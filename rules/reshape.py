@@ -33,7 +33,7 @@ def drop_allowzero(node: Node) -> None:
     if shape is None:
         _infer_zeros_at_run_time(node)
         if node.shape(1) != (1,):
-            node.caution("fails below opset 14 if two dimensions of the input are 0; --overwrite-input-shape avoids it")
+            node.caution("it fails at run time if two dimensions of its input are 0, which needs opset 14", only_if_empty=True)
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, node.op.int64(np.where(shape == 0, -1, shape).tolist()))
     elif 0 in shape:

@@ -17,6 +17,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
+from .shared.computed_resize import Manner, is_computable, resize_at_run_time
 from .shared.parameters import known_input
 from .shared.resampling import Filter
 from .shared.spelled_resize import (
@@ -24,6 +25,8 @@ from .shared.spelled_resize import (
     SCALES,
     SIZES,
     is_antialiased,
+    is_known,
+    meaning_of_length,
     require_scales,
     rounded_otherwise,
     scaled,
@@ -111,14 +114,34 @@ def keep_asymmetric(node: Node) -> None:
     asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
     by_scales = not node.has_input(SIZES)
     if not (asymmetric and by_scales and mode != "cubic" and _rounds_as_10(node, mode, scales)):
-        spell_out(node)
+        _write_out(node)
         return
     node.become.Resize(node.input(0), node.input(SCALES), mode=mode)
 
 
+def _write_out(node: Node) -> None:
+    """Write the node as Gathers: at fixed positions, or at computed ones if the sizes or scales are computed."""
+    manner = Manner(
+        node.attr("mode", "nearest"),
+        node.attr("coordinate_transformation_mode", "half_pixel"),
+        node.attr("nearest_mode", "round_prefer_floor"),
+    )
+    if is_known(node) or not is_computable(manner):
+        spell_out(node)
+    elif node.has_input(SIZES):
+        resize_at_run_time(node, manner, sizes=node.input(SIZES))
+    else:
+        if manner.coordinates in ("align_corners", "pytorch_half_pixel"):
+            meaning_of_length(node)
+        resize_at_run_time(node, manner, scales=node.input(SCALES))
+
+
 @decompose("Resize", opset=9)
 def resize_to_upsample(node: Node) -> None:
-    """A Resize that shrinks no axis becomes Upsample; any other is written out as Gathers."""
+    """A Resize that shrinks no axis becomes Upsample; any other, and one whose scales are computed, is written out as Gathers."""
+    if node.constant(1) is None:
+        resize_at_run_time(node, Manner(node.attr("mode", "nearest"), "asymmetric", "as_10"), scales=node.input(1))
+        return
     scales = node.const_input(1, "the scales")
     require_scales(scales)
     if (scales >= 1).all():

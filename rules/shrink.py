@@ -68,7 +68,7 @@ def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
     """
     name = type_name(kind)
     if not (isfinite(bias) and isfinite(lambd)):
-        raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name} are no whole numbers", "correct the model")
+        raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name} are not whole numbers", "correct the model")
     if bias != int(bias):
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)

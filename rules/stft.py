@@ -23,6 +23,8 @@ _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
 @decompose("STFT", opset=17, exact=False, sums=True)
 def transform_frames(node: Node) -> None:
     """Frames are gathered as [batch, frame, sample, part], weighted by the window, and transformed by DFT."""
+    if node.need_rank(_SIGNAL) == 2:  # as torch writes real signals, and runtimes take them
+        node.set_input(_SIGNAL, node.op.Unsqueeze(node.input(_SIGNAL), node.op.int64([2])))
     if node.need_rank(_SIGNAL) != 3:
         raise Unconvertible("the signal of an STFT has to be [batch, sample, part]")
     size, parts = _frame_length(node), node.need_dimension(-1, _SIGNAL)

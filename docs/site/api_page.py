@@ -1,4 +1,4 @@
-"""The page of the public API: every name of `split_rewrite.rewriter`, and what rules are written with."""
+"""The page of the public API: every name of `split_rewrite`, and what rules are written with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 
 from split_rewrite import rewriter
 
-PACKAGE = "split_rewrite.rewriter"
+PACKAGE = "split_rewrite"
 
 
 def page() -> str:
@@ -24,7 +24,10 @@ def page() -> str:
             *_section("Functions", [f".. autofunction:: {PACKAGE}.{name}" for name in functions]),
             *_section("Classes", [f".. autoclass:: {PACKAGE}.{name}" for name in classes]),
             *_section("Errors", [f".. autoexception:: {PACKAGE}.{name}" for name in errors]),
-            *_section("For rules", [f".. automodule:: {PACKAGE}.engine.registry", f".. autoclass:: {PACKAGE}.graph.node.Node"]),
+            *_section(
+                "For rules",
+                [f".. automodule:: {PACKAGE}.rewriter.engine.registry", f".. autoclass:: {PACKAGE}.rewriter.graph.node.Node"],
+            ),
         ]
     )
 

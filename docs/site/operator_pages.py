@@ -13,7 +13,7 @@ from messages import refusals
 from onnx import defs
 
 import split_rewrite.rules  # noqa: F401 - importing the rules registers them
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.conversion.driver import rewrites_of
 from split_rewrite.rewriter.engine.registry import Rule, registry
 from split_rewrite.rewriter.opsets.transitions import OpSchema, Transition, newest_opset, schema_at
 from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
@@ -229,9 +229,9 @@ def _spaced(text: str) -> str:
 
 
 def _figure(example: Example, label: str) -> str:
-    result = convert_version(model(example.before, example.opset), example.target, compare="off")
+    rewrites = rewrites_of(model(example.before, example.opset), example.target)
     step = f"opset {example.opset} → {example.target}" if example.opset != example.target else f"at opset {example.opset}"
-    drawn = "".join(panels(each, f"{label}-{number}") for number, each in enumerate(distinct_rewrites(result.report.rewrites)))
+    drawn = "".join(panels(each, f"{label}-{number}") for number, each in enumerate(distinct_rewrites(rewrites)))
     summary = next(rule.summary for rule in registry if rule.name == example.rule).rstrip(".")
     return f'### {_markdown(summary)}\n\n`{example.rule}`, {step}\n\n```{{raw}} html\n<div class="rewrite">{drawn}</div>\n```\n'
 

@@ -21,7 +21,7 @@ from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
 
 _GRACE = 3.0
-"""Seconds that a process gets to clean up after it was told to end."""
+"""Seconds that a process gets to clean up after it was asked to end."""
 _LARGEST_KEPT = 1 << 30
 """Bytes of peak memory up to which a process is kept for the next model. A process that needed more is ended."""
 
@@ -108,7 +108,7 @@ def _ended(crash: Crashed, request: Request) -> Ended:
     if crash.is_timeout:
         return Ended(f"not finished within {request.timeout:g} s", UNUSABLE)
     if status in (-signal.SIGTERM, 128 + signal.SIGTERM):
-        return Ended("the process that converted it was told to end", UNUSABLE)
+        return Ended("the process that converted it was terminated", UNUSABLE)
     if status == serving.OUT_OF_MEMORY:
         return Ended("the process that converted it ran out of memory", UNUSABLE)
     if status >= 0:

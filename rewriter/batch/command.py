@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,19 +16,22 @@ import click
 
 from ..conversion.options import Options, files_of_options
 from ..errors import PathConflictError, SplitRewriteError
+from ..process.child import core_count
 from ..report.formats import PAGE, STREAM, files_in
-from ..report.json_document import dump_line
+from ..report.json_document import Document, dump_line
 from ..report.page_head import is_page
 from ..report.totals import Entry, Totals, table
 from ..storage import INPUT_DATA, PAGE_OF_MODEL, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .inputs import plan
-from .many import core_count, run
+from .many import run
 from .paths import is_uri
 from .record import Record, check_record
 from .task import ModelReport, Request
 
 Say = Callable[[str, bool], None]
 """A function that prints one line of text; the second argument is True where the line is an error or a warning."""
+_PAGE_NAME = re.compile(r"\d{5,}" + re.escape(PAGE.suffix))
+"""The names of pages of models."""
 _CLEAR = "\r\x1b[K"
 """The terminal codes that erase the line with the progress bar."""
 
@@ -87,15 +91,15 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
         if wanted.resume is not None:  # before others are emptied, since it may be refused
             records.append(stack.enter_context(Record(wanted.resume, resumed=True)))
             tasks = records[-1].tasks(tasks)
-        pages = _Pages(wanted.overviews)
+        pages = _Pages(wanted.overviews, len(tasks), records[0].earlier() if records else ())
         records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
         advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
         for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
             entry = _entry(numbers[report.source, report.destination], report)
             totals.add(entry)
+            page = pages.add(entry, report)
             for record in records:
-                record.add(report)
-            pages.add(entry, report)
+                record.add(report, page)
             advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say, emit))
     _write_reports(wanted, totals, pages, time.monotonic() - begun)
     if not wanted.quiet and STREAM not in wanted.reports:
@@ -175,21 +179,47 @@ def _progress(total: int, hidden: bool) -> Iterator[Callable[[Callable[[], None]
 
 
 class _Pages:
-    """Writes the HTML page of each model into a folder beside the overview page."""
+    """Writes the HTML page of each model into a folder beside the overview page, and knows those of the run that is resumed."""
 
-    def __init__(self, overviews: Sequence[str]) -> None:
+    def __init__(self, overviews: Sequence[str], models: int, earlier: Sequence[Document]) -> None:
+        """`models` is the number of models of this run, and `earlier` the reports of the run that is resumed."""
         self._folders = [_folder_of_pages(path) for path in overviews]
         self.names: dict[int, str] = {}
         for folder in self._folders:
             _made(folder)
+        named = [(document, document.get("page")) for document in earlier]
+        self._earlier = {
+            (document["source"], document["destination"]): name
+            for document, name in named
+            if isinstance(name, str) and _PAGE_NAME.fullmatch(name)  # the record is a file that anyone may have written
+        }
+        self._taken = set(self._earlier.values())
+        self._next = models
 
-    def add(self, entry: Entry, report: ModelReport) -> None:
+    def add(self, entry: Entry, report: ModelReport) -> str | None:
+        """Write the page of a model that has one. Returns its name, or that of its page from the run that is resumed."""
+        earlier = self._earlier.get((entry.source, entry.destination))
         if report.page is None:
-            return
-        name = _page_name(entry.number)
+            if earlier is not None and report.was_done_before and self._are_there(earlier):
+                self.names[entry.number] = earlier
+            return None
+        name = earlier or self._new_name(entry.number)
         for folder in self._folders:
             write_text(report.page + "\n", os.path.join(folder, name))
         self.names[entry.number] = name
+        return name
+
+    def _are_there(self, name: str) -> bool:
+        return bool(self._folders) and all(is_page(os.path.join(folder, name)) for folder in self._folders)
+
+    def _new_name(self, number: int) -> str:
+        """The name for the page of the model with this number, which no model of the earlier run has."""
+        name = _page_name(number)
+        while name in self._taken:
+            self._next += 1
+            name = _page_name(self._next)
+        self._taken.add(name)
+        return name
 
     def links(self, path: str) -> dict[int, str]:
         """The links to the pages, relative to the overview at `path`, by the number of the model."""
@@ -217,7 +247,7 @@ def _check_pages(folder: str, models: int) -> None:
     for number in range(1, models + 1):
         path = os.path.join(folder, _page_name(number))
         if os.path.exists(path) and not is_page(path):
-            raise PathConflictError(f"{path}: is no page of an earlier run, and a page would replace it; choose another name")
+            raise PathConflictError(f"{path}: is not a page of an earlier run, and a page would replace it; choose another name")
 
 
 def _made(folder: str) -> None:

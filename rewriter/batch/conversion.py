@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..conversion.driver import check_convertible, convert_file
+from .. import calls
+from ..conversion.driver import Done, convert_path, dry_run
 from ..errors import SplitRewriteError, status_and_line
 from ..report.finished import Finished, ModelFile
 from ..report.json_document import Document, make_document
 from ..report.page import make_page
-from ..report.summary import Report
 from .digests import model_digest
 from .paths import is_uri
 from .remote import LocalFiles, local_files, remote_size
@@ -45,9 +45,11 @@ def convert_model(task: Task, request: Request) -> Answer:
                 notes["digests"] = _digests(task, files, request)
             if _still_holds(task, notes.get("digests")):
                 return Answer(None)
+            if request.options.no_clobber and is_uri(task.destination or "") and remote_size(str(task.destination)) is not None:
+                raise SplitRewriteError(f"{task.destination}: exists, and is not replaced because of --no-clobber")
             with _named_as(task, files):
-                report = _convert(files, request)
-            answer = _answer(task, files, request, report, None)  # while there is a copy of what is at a URI
+                done = _convert(task, files, request)
+            answer = _answer(task, files, request, done, None)  # while there is a copy of what is at a URI
         if request.with_digests and task.destination is not None:
             notes["digests"]["output"] = _output_digest(task.destination)
     except Exception as error:
@@ -62,11 +64,22 @@ def failed(task: Task, error: Exception, status: int) -> Document:
     return {**make_document(Finished(*_model_files(task, files), None, error, status)), "name": task.name}
 
 
-def _convert(files: LocalFiles, request: Request) -> Report:
-    if files.destination is None:
-        return check_convertible(files.source, request.target_opset, options=request.options)
-    os.makedirs(os.path.dirname(files.destination) or ".", exist_ok=True)
-    return convert_file(files.source, files.destination, request.target_opset, compare=request.compare, options=request.options)
+def _convert(task: Task, files: LocalFiles, request: Request) -> Done:
+    target, options = request.target_opset, request.options
+    with calls.limits(task.source):
+        if files.destination is None:
+            return dry_run(files.source, target, options=options)
+        os.makedirs(os.path.dirname(files.destination) or ".", exist_ok=True)
+        done: list[Done] = []
+        convert_path(
+            files.source,
+            files.destination,
+            target,
+            compare=request.compare,
+            options=options,
+            announce=lambda converted, _: done.append(converted),
+        )
+        return done[0]
 
 
 @contextmanager
@@ -82,8 +95,11 @@ def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
         raise
 
 
-def _answer(task: Task, files: LocalFiles, request: Request, report: Report | None, error: Exception | None) -> Answer:
-    finished = Finished.of(*_model_files(task, files), report, error)
+def _answer(task: Task, files: LocalFiles, request: Request, done: Done | None, error: Exception | None) -> Answer:
+    opset, runtimes = request.target_opset, request.options.for_runtimes
+    target = f"opset {opset}" if opset is not None else " and ".join(runtimes)
+    report, rewrites = (None, ()) if done is None else done
+    finished = Finished.of(*_model_files(task, files), report, error, target, rewrites)
     document = make_document(finished) | {"notices": report.warnings if report else []}
     if error is not None:
         document["message"] = status_and_line(error)[1]

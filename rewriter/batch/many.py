@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from ..conversion import arguments
 from ..conversion.options import Comparing, Options, checked, files_of_options
 from ..errors import INTERNAL_ERROR, ArgumentError
+from ..process.child import core_count
 from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan
@@ -82,11 +83,6 @@ def run(
         for report in _as_completed(tasks, request, executor, convert):
             _log.log(logging.INFO if report.exit_status == 0 else logging.WARNING, "%s", _said(report))
             yield report
-
-
-def core_count() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _said(report: ModelReport) -> str:

@@ -10,10 +10,12 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 
 from ..errors import SplitRewriteError
 from ..report.json_document import Document, dump_line
+from ..storage.paths import create, temporary_path
 from .task import ModelReport, Task
 
 _BEGINNING = b'{"schema": "split-rewrite/report"'
@@ -36,6 +38,11 @@ def _unusable(path: str, error: OSError) -> SplitRewriteError:
     return SplitRewriteError(f"{path}: the report cannot be written: {error.strerror or error}")
 
 
+def _key(document: Document) -> tuple[str, str | None]:
+    """The model that a line is about."""
+    return document["source"], document["destination"]
+
+
 class Record:
     """The record in the file `path`. With `resumed`, what it contains stays and new reports are appended; otherwise it starts
     empty.
@@ -46,6 +53,8 @@ class Record:
     def __init__(self, path: str, resumed: bool) -> None:
         self._path = path
         self._earlier: dict[tuple[str, str | None], Document] = {}
+        self._has_repeated = False
+        """Whether a model has more than one line, of which the last counts."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | (0 if resumed else os.O_TRUNC), 0o666)
             self._file = open(descriptor, "r+b")  # noqa: SIM115 - for as long as the run lasts
@@ -58,14 +67,20 @@ class Record:
         """`tasks`, each with the earlier report that this record has for it."""
         return [task._replace(earlier=self._earlier.get((task.source, task.destination))) for task in tasks]
 
-    def add(self, report: ModelReport) -> None:
-        """Write the report and flush it, so that it survives if this program is killed.
+    def earlier(self) -> Sequence[Document]:
+        """The reports of the run that is resumed, one for each model."""
+        return list(self._earlier.values())
+
+    def add(self, report: ModelReport, page: str | None = None) -> None:
+        """Write the report and flush it, so that it survives if this program is killed. `page` is the name of its page.
 
         A report that is already here is not repeated.
         """
         if report.was_done_before:
             return
-        text = dump_line(report.document | {"source": report.source, "destination": report.destination})
+        self._has_repeated |= (report.source, report.destination) in self._earlier
+        more = {"source": report.source, "destination": report.destination} | ({} if page is None else {"page": page})
+        text = dump_line(report.document | more)
         try:
             self._file.write(text.encode())
             self._file.flush()
@@ -77,7 +92,23 @@ class Record:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with suppress(OSError):  # what could not be written was said when it was to be written
+            if self._has_repeated:
+                self._drop_repeated()
             self._file.close()
+
+    def _drop_repeated(self) -> None:
+        """Replace the file by one that has a single line for each model, the last one, in the order of the last lines."""
+        self._file.seek(0)
+        last = {_key(json.loads(text)): number for number, text in enumerate(self._file)}
+        place = Path(os.path.realpath(self._path))
+        temporary = temporary_path(place.parent, ".jsonl")
+        try:
+            self._file.seek(0)
+            with open(create(temporary, place), "wb") as out:
+                out.writelines(text for number, text in enumerate(self._file) if last[_key(json.loads(text))] == number)
+            os.replace(temporary, place)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def _read(self) -> None:
         """Read the complete lines. If the last line was cut off by the end of an earlier run, it is removed."""
@@ -90,7 +121,8 @@ class Record:
             whole += len(text)
             try:
                 document = json.loads(text)
-                self._earlier[document["source"], document["destination"]] = document
+                self._has_repeated |= _key(document) in self._earlier
+                self._earlier[_key(document)] = document
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise SplitRewriteError(
                     f"{self._path}: line {number} is not the report of a model; name a report to resume"

@@ -106,7 +106,12 @@ class ModelReport:
     @cached_property
     def blockers(self) -> tuple[Blocker, ...]:
         """The nodes that the target cannot express."""
-        return tuple(Blocker(**blocker) for blocker in self.document["blockers"])
+        return tuple(_blocker(blocker) for blocker in self.document["blockers"])
+
+
+def _blocker(document: Document) -> Blocker:
+    """The blocker in a report, which may be of an earlier version."""
+    return Blocker(**{field: document[field] for field in Blocker._fields if field in document})
 
 
 def _content(path: str | os.PathLike[str]) -> str | None:

@@ -6,18 +6,19 @@ A mistake that is not repaired here leads to the refusal of the model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
 from ..graph.knowledge.declarations import show
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, reads, shown_name
+from ..graph.protos import GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
-from ..opsets import inference
-from ..opsets.inference import Shape
+from ..opsets import inference, type_protos
+from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
+from . import dense, imports, interface
 from .function_calls import check_calls
 
 
@@ -50,45 +51,39 @@ def _declared(graph: GraphLike) -> Iterator[ValueInfoProto]:
 
 def _open_sizes(kind: TypeProto) -> bool:
     """Whether there was a negative size in `kind`, where there is none any more."""
-    negative = [dim for tensor in inference.tensors_in(kind) for dim in tensor.shape.dim if dim.dim_value < 0]
+    negative = [dim for tensor in type_protos.tensors_in(kind) for dim in tensor.shape.dim if dim.dim_value < 0]
     for dim in negative:
         dim.ClearField("dim_value")
     return bool(negative)
 
 
-def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[Remark]:
+def repair(skeleton: Skeleton, refusal: str, newest_taken: Callable[[], int | None]) -> list[Remark]:
     """Repair in place what onnx.checker refuses although runtimes run it. Returns a warning for each repair.
 
     `refusal` is the error for which the model was refused: inference may take all memory on an invalid model, so it runs only where
-    it can help. `replaced` are the operators of other domains that the user's rules replace, as "domain::operator".
+    it can help. `newest_taken` finds the newest opset that the installed onnxruntime loads, None where there is none.
     Raises: InvalidModelError where functions call each other endlessly, since nothing else here could handle such a model.
     """
     proto = skeleton.proto
     check_calls(proto)
-    found = list(_let_initializers_be_no_inputs(proto))
-    found += _move_to_their_domain(proto, replaced)
-    for graph in reversed(all_graphs(proto)):  # what is inside first: the nodes around it are copied
+    graphs = all_graphs(proto)
+    found = [*_let_initializers_be_no_inputs(proto), *imports.complete(proto, newest_taken), *interface.name_graphs(graphs)]
+    found += _state_metadata_once(proto)
+    found += dense.make_dense(skeleton, graphs)
+    for graph in reversed(graphs):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))
+    found += interface.state_shapes(skeleton)
     return [*found, *_correct_stale_shapes(skeleton)] if found or _STALE in refusal else []
 
 
-_MICROSOFT = "com.microsoft"
-_IN_THE_WRONG_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
-"""Operators that onnxruntime accepts in ONNX's own domain although ONNX has no operator of that name."""
-
-
-def _move_to_their_domain(proto: onnx.ModelProto, replaced: Container[str]) -> Iterator[Remark]:
-    """Move operators of onnxruntime that are declared in ONNX's own domain to com.microsoft, if a rule replaces them there."""
-    wanted = {op_type for op_type in _IN_THE_WRONG_DOMAIN if f"{_MICROSOFT}::{op_type}" in replaced}
-    for graph in all_graphs(proto) if wanted else ():
-        for node in graph.node:
-            if node.op_type in wanted and node.domain in DEFAULT_DOMAINS:
-                node.domain = _MICROSOFT
-                message = f"{node.op_type} is an operator of onnxruntime and not of ONNX: its domain is {_MICROSOFT} now"
-                yield _warning("Node", shown_name(node), _where(proto, graph), message)
-    for imports in (proto.opset_import, *(function.opset_import for function in proto.functions)) if wanted else ():
-        if all(entry.domain != _MICROSOFT for entry in imports):
-            imports.add(domain=_MICROSOFT, version=1)
+def _state_metadata_once(proto: onnx.ModelProto) -> Iterator[Remark]:
+    """Leave only the last entry of each key in the metadata of the model, which is the one that onnxruntime returns."""
+    last = {entry.key: index for index, entry in enumerate(proto.metadata_props)}
+    for index in reversed(range(len(proto.metadata_props))):
+        key = proto.metadata_props[index].key
+        if last[key] != index:
+            del proto.metadata_props[index]
+            yield _warning("Metadata", key, "model", "it is stated twice: the last value is left")
 
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
@@ -128,7 +123,7 @@ def _let_initializers_be_no_inputs(proto: onnx.ModelProto) -> Iterator[Remark]:
     for tensor in proto.graph.initializer if version < 4 else ():
         if tensor.name not in inputs:
             proto.ir_version = 4
-            message = f"it is no input, as it has to be in IR version {version}: the IR version is raised"
+            message = f"it is not an input, as IR version {version} requires, so the IR version was raised"
             yield _warning("Initializer", tensor.name, "main graph", message)
 
 
@@ -244,7 +239,7 @@ def _correct_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
                 yield _warning("Value", info.name, where, message)
             for info in graph.output:
                 if _contradicts(info, types):
-                    declared, found = (inference.shape_of(kind) or () for kind in (info.type, types[info.name]))
+                    declared, found = (type_protos.shape_of(kind) or () for kind in (info.type, types[info.name]))
                     left = _in_common(declared, found)
                     info.type.CopyFrom(helper.make_tensor_type_proto(info.type.tensor_type.elem_type, left))
                     message = f"its declared shape {show(declared)} contradicts {show(found)}, which inference finds"
@@ -272,9 +267,9 @@ def _in_common(declared: Shape, found: Shape) -> Shape:
 def _contradicts(info: ValueInfoProto, types: Mapping[str, TypeProto]) -> bool:
     """Whether inference finds another rank, or another number for a dimension, for a tensor with the declared element type."""
     known = types.get(info.name)
-    if known is None or inference.type_string(known) != inference.type_string(info.type):
+    if known is None or type_protos.type_string(known) != type_protos.type_string(info.type):
         return False
-    declared, found = inference.shape_of(info.type), inference.shape_of(known)
+    declared, found = type_protos.shape_of(info.type), type_protos.shape_of(known)
     if declared is None or found is None:
         return False
     numbers = [(a, b) for a, b in zip(declared, found, strict=False) if isinstance(a, int) and isinstance(b, int)]

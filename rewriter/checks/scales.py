@@ -11,7 +11,7 @@ from math import prod
 from onnx import TensorProto
 
 from ..graph.node import Node
-from ..opsets.inference import Shape, elem_type_name
+from ..opsets.type_protos import Shape, elem_type_name
 from ..storage.payload import element_bits
 
 _SCALE, ZERO_POINT = 1, 2
@@ -40,7 +40,7 @@ def scale_problems(node: Node) -> Iterator[str]:
     yield from _zero_point_problems(node)
     stated = node.attr("output_dtype", 0)
     if stated not in TensorProto.DataType.values():
-        yield f"output_dtype is {stated}, which is no type"
+        yield f"output_dtype is {stated}, which is not a type"
 
 
 def _block_problems(node: Node, block: int) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
+from functools import cache
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -23,6 +25,7 @@ from ..process import child_call
 from ..storage.payload import require_fitting_raw_data
 from . import wrong_opset
 from .function_calls import check_calls
+from .interface import without_shape
 from .operators import CHECKS
 
 _DEPRECATED = "is deprecated in domain_version"
@@ -52,7 +55,25 @@ def _known_opsets(unknown: int) -> str:
     return f"onnx {onnx.__version__} knows 1 to {newest}" + (" (a newer onnx may know it)" if unknown > newest else "")
 
 
-def check_input(model: Model, target: int | None) -> None:
+class Trust(IntEnum):
+    """How far onnx.checker's verdict on a model counts."""
+
+    CHECKER = 0
+    """What onnx.checker refuses is refused."""
+    OPEN_SHAPES = 1
+    """Inputs and outputs of the main graph may state no shape."""
+    RUNTIME = 2
+    """A runtime takes the model: what ONNX's shape inference disputes is allowed as well."""
+
+
+def require_valid(serialized: bytes) -> None:
+    """Raises InvalidModelError where the full check of onnx.checker refuses the model."""
+    failure = checker_failure(serialized, full=True)
+    if failure:
+        raise InvalidModelError(f"the input is not a valid model: {failure}")
+
+
+def check_input(model: Model, target: int | None, trust: Trust = Trust.CHECKER) -> None:
     """Raises InvalidModelError, naming the node, where the input is not a valid model of the opset that it declares."""
     try:
         check_calls(model.proto)
@@ -60,7 +81,7 @@ def check_input(model: Model, target: int | None) -> None:
         with names_explained(model.survey.graphs):
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
-        failure = _failure_of_input(model, target or model.main.opset)
+        failure = _failure_of_input(model, target or model.main.opset, trust)
         if _DEPRECATED in failure:
             failure = _failure_beside_deprecated(model)
         if failure:
@@ -72,11 +93,11 @@ def check_input(model: Model, target: int | None) -> None:
         raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
 
 
-def _failure_of_input(model: Model, target: int) -> str:
+def _failure_of_input(model: Model, target: int, trust: Trust) -> str:
     """The complaint of onnx.checker about the input; "" where it passes."""
     is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
-        return checker_failure(model.original, full=is_small)
+        return checker_failure(model.original, full=is_small, trust=trust)
     opset = model.main.opset
     hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
     samples: dict[object, NodeProto] = {}
@@ -118,27 +139,55 @@ def _is_deprecated(op_type: str, opset: int) -> bool:
     return onnx.defs.has(op_type, opset, "") and onnx.defs.get_schema(op_type, opset, "").deprecated
 
 
-def check_result(serialized: bytes, original: bytes) -> None:
+def check_result(serialized: bytes, original: bytes, trust: Trust = Trust.CHECKER) -> None:
     """Raises CheckError where the result fails the full check, or InvalidModelError where the original fails it too."""
-    failure = checker_failure(serialized, full=True)
+    failure = checker_failure(serialized, full=True, trust=trust)
     if not failure:
         return
-    of_input = checker_failure(original, full=True)
+    of_input = checker_failure(original, full=True, trust=trust)
     if of_input:
         raise InvalidModelError(f"the input is not a valid model: {of_input}")
     advice = "the model was not written; if the input runs, please report this"
     raise CheckError(f"the result failed onnx.checker: {failure} ({advice})")
 
 
-def checker_failure(serialized: bytes, *, full: bool) -> str:
-    """The complaint of onnx.checker about the model, on one line; "" where it passes."""
+def checker_failure(serialized: bytes, *, full: bool, trust: Trust = Trust.CHECKER) -> str:
+    """The complaint of onnx.checker about the model, on one line, as far as `trust` lets it count; "" where it passes."""
     serialized = _with_short_domains(serialized)
-    failure = _failure(child_call.check_model, serialized, full)
+    if trust is Trust.RUNTIME:
+        return _failure_beside_shapes(serialized, full=False)
+    failure = _failure_of(child_call.check_model, serialized, full)
+    if _NO_SHAPE in failure and trust is Trust.OPEN_SHAPES:
+        return _failure_beside_shapes(serialized, full=full)
+    return failure
+
+
+_NO_SHAPE = "Field 'shape' of 'type' is required"
+"""Part of onnx.checker's complaint about an input or output that states no shape."""
+
+
+def _failure_beside_shapes(serialized: bytes, *, full: bool) -> str:
+    """The complaint of onnx.checker about anything but absent shapes of inputs and outputs.
+
+    A copy with shapes is checked, and its inference, which the full check adds, sees the model as it is.
+    """
+    model = onnx.ModelProto.FromString(serialized)
+    for value in without_shape(model):
+        value.type.tensor_type.shape.SetInParent()
+    failure = _failure(child_call.check_model, model.SerializeToString(), False)
+    if failure or not full:
+        return failure
+    return _failure_of(lambda checked, _: child_call.infer_strictly(checked), serialized, full)
+
+
+def _failure_of(check: Callable[[bytes, bool], None], serialized: bytes, full: bool) -> str:
+    """The complaint of `check` about the model, and with `full` also about the same model with all defaults written out."""
+    failure = _failure(check, serialized, full)
     if not (failure and full):
         return failure
     # Shape inference looks into ONNX's own function bodies, and there takes an absent attribute for one without a default.
     spelled_out = _spell_out_defaults(serialized)
-    return failure if spelled_out == serialized else _failure(child_call.check_model, spelled_out, full)
+    return failure if spelled_out == serialized else _failure(check, spelled_out, full)
 
 
 def _failure(check: Callable[..., None], *arguments: object) -> str:
@@ -245,12 +294,32 @@ def _check_scope(scope: Scope) -> None:
 
 def _check_node(node: Task) -> None:
     """Raises InvalidModelError where the node has a mistake that onnx.checker misses."""
-    if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
+    if _has_other_types(node):
         return  # onnx.checker says it
     if node.uncertain_input:
         return  # what is wrong beside an input may be right without it
     for problem in CHECKS[node.op_type](node):
         raise _invalid(node, problem)
+
+
+def _has_other_types(node: Task) -> bool:
+    """Whether an attribute of the node is of another type than its schema says."""
+    known = _attribute_types(node.op_type, node.opset)
+    return any(attribute.type != known.get(attribute.name, attribute.type) for attribute in node.proto.attribute)
+
+
+@cache
+def _attribute_types(op_type: str, opset: int) -> dict[str, int]:
+    """The types of the attributes of an operator, as AttributeProto numbers them."""
+    schema = schema_at(op_type, opset)
+    return (
+        {}
+        if schema is None
+        else {
+            name: int(attribute.type.value)  # type: ignore[attr-defined]
+            for name, attribute in schema.attributes.items()
+        }
+    )
 
 
 def _invalid(node: Node, problem: str) -> InvalidModelError:
@@ -266,14 +335,3 @@ def _choice_problems(node: NodeProto) -> Iterator[str]:
         known = other_choices(node.op_type, attribute.name, value)
         if known and not is_taken(attribute.name, value):
             yield f"{attribute.name} is {value!r}; {node.op_type} has only {known}"
-
-
-_ATTRIBUTE_TYPES = {
-    "axis": AttributeProto.INT,
-    "keepdims": AttributeProto.INT,
-    "block_size": AttributeProto.INT,
-    "num_outputs": AttributeProto.INT,
-    "output_dtype": AttributeProto.INT,
-    "split": AttributeProto.INTS,
-}
-"""The type that AttributeProto has to state for each attribute."""

@@ -9,111 +9,60 @@ from __future__ import annotations
 import io
 import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
 from ..report.formats import FORMATS, files_in
+from .help import EPILOG, HELP, Command, print_short_help
+from .information import list_rules, list_runtimes, print_version
+from .inspect import INSPECT, inspect
 from .many import inputs_of_many
 from .options import job_options
-from .parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
+from .parameters import (
+    Arrays,
+    Bound,
+    Choice,
+    Declaration,
+    File,
+    Opset,
+    RecordFile,
+    ReportFile,
+    RuleName,
+    RuntimeName,
+    Shape,
+    Size,
+)
 from .probe import PROBE, probe
+from .project_file import Defaults, project_defaults
 from .run import Run, check_streams, only_destination, readable_input, run_job
-from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
-
-if TYPE_CHECKING:
-    pass
+from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals, use_colors
 
 INTERRUPTED = 130
-
-_HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
-
-Several INPUTs (files, folders, globs, URIs, or a list of them: @list.txt, @- for standard input) are written to the
-folder OUTPUT; one that cannot be converted does not stop the others.
-
-OUTPUT is written only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave
-the same numbers as INPUT. It may be INPUT itself. A - stands for standard input or output. Without --target-opset the
-opset stays the same. In any case, sequences with known elements are removed and constant Splits are folded.
-"""
-
-_EPILOG = """\b
-Examples:
-  split-rewrite --target-opset 13 model.onnx model13.onnx
-  split-rewrite -t latest model.onnx -o newest.onnx --compare required
-  split-rewrite --dry-run -t 13 model.onnx
-  split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
-  split-rewrite probe openvino --help
-  split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
-  split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
-  split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
-
-\b
-Limits:
-  A node that cannot be expressed exactly at the target stops the conversion; all such nodes are listed.
-  Operators of domains other than ai.onnx stay as they are.
-  Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
-  installed onnxruntime loads too.
-  The comparison runs a few random inputs; --input-data gives it real ones.
-
-\b
-Exit status:
-  0  converted, checked, and compared (or a warning says why that was not possible)
-  1  the model cannot be expressed at the target
-  2  wrong usage, an invalid model, or a file that cannot be read or written
-  3  the result failed the check or the comparison
-  Of several models, the worst status counts.
-"""
-
 
 _OF_ONE = ", ".join(f"{format.suffix} {format.use}" for format in FORMATS if format.use)
 _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORMATS if format.use_for_many)
 
 
-def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or context.resilient_parsing:
-        return
-    from ... import rules as _rules  # noqa: F401 - importing the rules registers them
-    from ..engine.registry import registry
-    from ..engine.selection import MECHANISMS
-    from ..report.summary import rule_table
-
-    say(rule_table(registry, MECHANISMS))
-    context.exit()
-
-
-def _list_runtimes(context: click.Context, _: click.Parameter, name: str | None) -> None:
-    if name is None or context.resilient_parsing:
-        return
-    from ..runtimes.listing import about, overview
-
-    say(about(name) if name else overview())
-    context.exit()
-
-
-def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or context.resilient_parsing:
-        return
-    from importlib.metadata import version
-
-    say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
-    context.exit()
-
-
 @click.command(
     PROGRAM,
-    help=_HELP,
-    epilog=_EPILOG,
+    cls=Command,
+    help=HELP,
+    epilog=EPILOG,
     options_metavar="[OPTIONS]",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["--help"], "max_content_width": 110},
 )
 @click.argument("source", metavar="INPUT", type=File())
 @click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=File())
 @click.argument("more", metavar="", nargs=-1, type=File())
 @click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of the last argument.")
+@click.option("--no-clobber", is_flag=True, help="Never replace a file: it is an error if OUTPUT exists.")
 @click.option("--in-place", is_flag=True, help="Replace each INPUT by its result; all arguments are INPUTs.")
 @click.option(
     "-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: that of INPUT."
@@ -121,21 +70,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--for",
     "for_runtimes",
+    type=RuntimeName(),
     multiple=True,
     metavar="RUNTIME",
     help="Convert for this runtime: choose an opset and IR version that it loads, and avoid what it refuses or computes "
-    "wrongly. For example openvino-2024.2, onnxruntime (the installed release) or ./profile.toml. Repeatable, for a result "
-    "that suits all of them.",
+    "wrongly. For example openvino-2024.2, TensorRT==8.6, ort (the installed release) or ./profile.toml. Repeatable, for a "
+    "result that suits all of them.",
 )
+@click.option("--no-fallback", is_flag=True, help="With --for: refuse nodes that the runtime would leave to the CPU.")
 @click.option(
     "--list-runtimes",
+    type=RuntimeName(),
     is_flag=False,
     flag_value="",
     is_eager=True,
     expose_value=False,
-    callback=_list_runtimes,
+    callback=list_runtimes,
     metavar="[RUNTIME]",
-    help="List the known runtimes, or all that is known about one, with sources.",
+    help="List the known runtimes, or all that is known about one, or about a release of it, with sources.",
 )
 @click.option(
     "--ir-version",
@@ -145,6 +97,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--overwrite-input-shape",
+    "--input-shape",
+    "overwrite_input_shape",
     type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
@@ -158,9 +112,19 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="NAME:float[N,64]",
     help="State the type of a value that shape inference cannot find, such as an output of a custom operator. Repeatable.",
 )
-@click.option("--only", multiple=True, metavar="RULE", help="Use only this rule or module of rules. Repeatable.")
-@click.option("--skip", multiple=True, metavar="RULE", help="Do not use this rule or module of rules. Repeatable.")
-@click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
+@click.option("--only", type=RuleName(), multiple=True, metavar="RULE", help="Use only this rule or module of rules. Repeatable.")
+@click.option("--skip", type=RuleName(), multiple=True, metavar="RULE", help="Do not use this rule or module of rules. Repeatable.")
+@click.option(
+    "--list-rules",
+    type=RuleName(),
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=list_rules,
+    metavar="[WORD]",
+    help="List all rules, or those with this word in their name, operators or description.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and which opsets are in reach.")
 @click.option(
     "--report",
@@ -193,16 +157,27 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, if the file declares a wrong one.")
 @click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
+    "--require-valid",
+    is_flag=True,
+    help="Refuse what onnx.checker refuses, even if runtimes take it. Without this, it is repaired.",
+)
+@click.option(
     "--semantics",
-    type=click.Choice(["specification", "onnxruntime"]),
+    type=Choice(["specification", "onnxruntime"]),
     help="Which meaning counts for nodes on which the specification and onnxruntime disagree (docs/semantics.md). By "
     "default such nodes stay as they are, or the model is refused.",
 )
 @click.option(
     "--allow",
-    type=click.Choice(["float32-for-bfloat16"]),
+    type=Choice(["float32-for-bfloat16"]),
     multiple=True,
     help="Allow a change of numbers: compute in float32 what the model computes in bfloat16, if the target lacks that type.",
+)
+@click.option(
+    "--standard",
+    is_flag=True,
+    help="Let the result have ONNX's own operators only: onnxruntime's own (com.microsoft) become nodes of these, and any other "
+    "is an error. With --for, this happens by itself for a runtime without onnxruntime's operators.",
 )
 @click.option(
     "--unpack-at-run-time",
@@ -226,7 +201,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--compare",
-    type=click.Choice(["auto", "model", "nodes", "required", "off"]),
+    type=Choice(["auto", "model", "nodes", "required", "off"]),
     default="auto",
     show_default=True,
     help="How INPUT and OUTPUT are run and compared. auto: as whole models if they have at most 256 MiB and 10,000 nodes, "
@@ -235,7 +210,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--runtime",
-    type=click.Choice(["auto", "onnxruntime", "reference", "both"]),
+    type=Choice(["auto", "onnxruntime", "reference", "both"]),
     default="auto",
     show_default=True,
     help="Which runtime runs INPUT and OUTPUT. auto: onnxruntime if it is installed and supports the model, else "
@@ -243,6 +218,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--verify-with",
+    type=RuntimeName(("onnxruntime", "openvino", "opencv", "mnn", "ncnn", "tract", "tinygrad")),
     default="",
     metavar="RUNTIME|MODULE:CLASS",
     help="Also run OUTPUT in this runtime, and compare it with INPUT in onnxruntime; if it differs or does not run, that is an "
@@ -250,6 +226,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--python",
+    type=File(),
     default="",
     metavar="FILE",
     help="The Python interpreter of the environment in which the runtime of --verify-with is installed; default: this one.",
@@ -260,6 +237,12 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     multiple=True,
     metavar="NAME:1,3,224,224",
     help="Shape of an input in the comparison. NAME may be left out if there is only one input. Repeatable.",
+)
+@click.option(
+    "--compare-budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="The time that the comparison may take; default: one second, or five times loading and running both models once.",
 )
 @click.option(
     "--input-data",
@@ -287,10 +270,30 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="[OUTPUT:]X",
     help="Absolute tolerance, for all outputs or one. Default: 0, or 512, 128, 4, 2 eps likewise. Repeatable.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and reasons.")
 @click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left unchanged and why.")
 @click.option("--text", is_flag=True, help="Print INPUT as text, with digests in place of weights; for git's textconv.")
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
+@click.option(
+    "--color",
+    type=Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda _, __, when: use_colors(when),
+    help="Colour errors and warnings; auto: on a terminal, unless NO_COLOR is set.",
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the versions.")
+@click.option(
+    "-h",
+    "short_help",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_short_help,
+    hidden=True,
+    help="Print the most needed options.",
+)
 def command(source: str, destination: str | None, more: Sequence[str], **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
@@ -300,6 +303,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))
+    begun = time.monotonic()
     output = only_destination(destination, given["output"], given["dry_run"])
     check_streams(source, output, given)
     with readable_input(source) as file:
@@ -312,6 +316,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
         except Exception as error:
             run.report_failure(error)
             raise
+    run.report_end(time.monotonic() - begun)
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
 
@@ -338,7 +343,20 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
         given["verbose"],
     )
     request = Request(target, given["compare"], options, given["timeout"], given["memory"])
-    return convert_all(wanted, request, lambda text, is_error: say(one_line(text), sys.stderr if is_error else None), say)
+    try:
+        return convert_all(wanted, request, lambda text, is_error: say(one_line(text), sys.stderr if is_error else None), say)
+    except KeyboardInterrupt:
+        say(f"interrupted; {_how_to_go_on(given)}", sys.stderr)
+        return INTERRUPTED
+
+
+def _how_to_go_on(given: dict[str, Any]) -> str:
+    """What becomes of an interrupted run of many models."""
+    if given["dry_run"]:
+        return "run the command again"
+    if given["resume"]:
+        return f"run the same command again to continue; {given['resume']} lists what is done"
+    return "finished results stay; with --resume run.jsonl an interrupted run can be continued"
 
 
 def _print_text(paths: Sequence[str]) -> None:
@@ -352,16 +370,19 @@ def _print_text(paths: Sequence[str]) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program with `arguments`, without the program's name; returns the exit status."""
-    context = None
+    use_colors("auto")
+    context, defaults = None, _NO_DEFAULTS
     try:
-        chosen, rest = (probe, arguments[1:]) if list(arguments[:1]) == [PROBE] else (command, arguments)
-        with chosen.make_context(PROGRAM, list(rest)) as context:
+        chosen = _SUBCOMMANDS.get(arguments[0], command) if arguments else command
+        rest = arguments if chosen is command else arguments[1:]
+        defaults = project_defaults(command, os.curdir) if chosen is command else defaults
+        with chosen.make_context(PROGRAM, list(rest), default_map=dict(defaults.values)) as context:
             chosen.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except (Exception, KeyboardInterrupt) as error:
         verbose = context is not None and context.params["verbose"]
-        status, lines = _explain(error, verbose)
+        status, lines = _explain(error, verbose, defaults)
         with suppress(SplitRewriteError):  # the exit status says it, too
             for line in lines:
                 say(one_line(line), sys.stderr)
@@ -371,7 +392,12 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
+_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect}
+"""The commands that the first argument may name."""
+_NO_DEFAULTS = Defaults({})
+
+
+def _explain(error: BaseException, verbose: bool = False, defaults: Defaults = _NO_DEFAULTS) -> tuple[int, list[str]]:
     """The exit status for `error`, and the lines to print about it."""
     if isinstance(error, UnconvertibleError):
         from ..report.summary import grouped
@@ -381,14 +407,22 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
         return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
     if isinstance(error, click.ClickException):
-        return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
+        return UNUSABLE, [f"error: {error.format_message()} ({_where_from(error, defaults) or '--help shows the usage'})"]
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, ["interrupted"]
+        return INTERRUPTED, ["interrupted; nothing was written"]
     status, line = status_and_line(error)
     if _is_bug(error, status):
         request = "" if isinstance(error, RuleError) else "; please report it"
         return status, [f"internal error: {line}{request} (-v shows where it is from)"]
     return status, [f"error: {line}"]
+
+
+def _where_from(error: click.ClickException, defaults: Defaults) -> str:
+    """The project's file, if the value that is wrong is from there."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or error.param.name is None:
+        return ""
+    is_default = error.ctx.get_parameter_source(error.param.name) == ParameterSource.DEFAULT_MAP
+    return f"[tool.{PROGRAM}] in {defaults.file}" if is_default else ""
 
 
 def _is_bug(error: BaseException, status: int) -> bool:

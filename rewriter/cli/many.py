@@ -26,6 +26,8 @@ def inputs_of_many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequenc
     is_many = len(inputs) != 1 or is_asked or is_for_many(inputs, into)
     if not is_many or (not is_asked and len(paths) == 2 and _names_output_wrongly(paths[1], given)):
         return None
+    if given["in_place"] and given["no_clobber"]:
+        raise click.UsageError("--in-place replaces files, and --no-clobber forbids that.")
     if given["in_place"] and (output is not None or given["dry_run"]):
         raise click.UsageError("--in-place writes where the models are: leave -o and --dry-run out.")
     if given["dry_run"] and output is not None:

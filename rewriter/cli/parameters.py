@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..batch.paths import parse_size
 from ..report.formats import FORMATS, LINES, format_of
+from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,9 +21,55 @@ class Opset(click.ParamType):
     name = "opset"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        if value == "latest":
-            return value
+        if str(value).casefold() == "latest":
+            return "latest"
         return _number(value, self, param, ctx, "a number or 'latest'")
+
+
+class Choice(click.Choice):
+    """One of several words, in any case; for another word, the most similar ones are suggested."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        words = list(map(str, self.choices))
+        chosen = next((word for word in words if word.casefold() == str(value).casefold()), None)
+        if chosen is None:
+            self.fail(f"'{value}' is not one of {', '.join(words)}{did_you_mean(str(value), words)}", param, ctx)
+        return chosen
+
+
+class RuntimeName(click.ParamType):
+    """The name of a runtime, unchanged. Shells complete it."""
+
+    name = "runtime"
+
+    def __init__(self, only: Sequence[str] = ()) -> None:
+        self._only = only
+        """The names to complete, where not every known runtime can be given."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from ..runtimes.naming import runtime_names  # reads the profiles of all runtimes
+
+        names = self._only or runtime_names()
+        items = [CompletionItem(name) for name in names if name.startswith(incomplete.casefold())]
+        return items or [CompletionItem(incomplete, type="file")]  # a profile, or the module of an adapter
+
+
+class RuleName(click.ParamType):
+    """The name of a rule or of a module of rules, unchanged. Shells complete it."""
+
+    name = "rule"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from ... import rules as _rules  # noqa: F401 - importing the rules registers them
+        from ..engine.registry import registry
+        from ..engine.selection import MECHANISMS
+
+        names = {name for rule in registry for name in (rule.name, rule.name.partition(".")[0])} | set(MECHANISMS)
+        return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete.casefold())]
 
 
 class Bound(click.ParamType):
@@ -123,8 +171,8 @@ class ReportFile(File):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if format_of(value) is None:
-            endings = " or ".join(format.suffix for format in FORMATS)
-            self.fail(f"'{value}' is neither - nor a name that ends with {endings}.", param, ctx)
+            endings = ", ".join(format.suffix for format in FORMATS)
+            self.fail(f"'{value}' should end with one of {endings}, or be - for JSON on standard output", param, ctx)
         return value
 
 

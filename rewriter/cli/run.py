@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from tempfile import TemporaryDirectory
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..errors import SplitRewriteError
+from ..errors import Blocker, SplitRewriteError
 from ..process import child_call
 from ..report.formats import STREAM, format_of
+from ..sizes import shown_size
 from .terminal import PROGRAM, discard, lean_imports, one_line, say
 
 if TYPE_CHECKING:
-    from ..conversion.driver import Announce
+    from ..conversion.driver import Announce, Done
     from ..conversion.options import Options
-    from ..report.summary import Report
+    from ..report.report import Report
 
 _Path = str | os.PathLike[str]
 
@@ -40,16 +41,29 @@ class Run:
         self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
         self.others += [*(standard_input(INPUT) if source == STREAM else ()), *standard_output()]
         self._source = source
+        opset, runtimes = given["target_opset"], given["for_runtimes"]
+        self._target = f"opset {opset}" if opset is not None else " and ".join(runtimes)
 
-    def report_success(self, report: Report, written: _Path | None) -> None:
+    def report_success(self, done: Done, written: _Path | None) -> None:
         """Print and write the reports of a success.
 
         The result, `written`, is moved to its place only afterwards, and not if this fails.
         """
         for path in self.given["report"]:
-            self._write_report(path, report, written, None)
-        if not self.given["quiet"] and STREAM not in self.given["report"]:
-            _print_report(report, self.given["verbose"], sys.stderr if self.output == STREAM else None)
+            self._write_report(path, done, written, None)
+        if self.given["quiet"] or STREAM in self.given["report"]:
+            print_blockers(done.report.blockers, self.given["verbose"])
+        else:
+            _print_report(done.report, self.given["verbose"], sys.stderr if self.output == STREAM else None)
+
+    def report_end(self, seconds: float) -> None:
+        """Print what was written, and how long the run took."""
+        if self.output is None or self.given["quiet"] or STREAM in self.given["report"]:
+            return
+        if self.output == STREAM:
+            say(f"wrote the model to standard output in {seconds:.1f} s", sys.stderr)
+        else:
+            say(one_line(f"wrote {self.output} ({shown_size(os.path.getsize(self.output))}) in {seconds:.1f} s"))
 
     def report_failure(self, error: Exception) -> None:
         for path in self.given["report"]:
@@ -59,7 +73,7 @@ class Run:
                 if str(another) != str(error):
                     say(f"error: {another}", sys.stderr)
 
-    def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
+    def _write_report(self, path: str, done: Done | None, written: _Path | None, failure: Exception | None) -> None:
         from ..report.finished import Finished, ModelFile
         from ..storage import write_text
 
@@ -67,7 +81,8 @@ class Run:
         assert format is not None and format.of_model is not None  # the command line has been checked
         source = ModelFile(self._source, os.fspath(self.file))
         result = None if self.output is None else ModelFile(self.output, os.fspath(written or self.output))
-        text = format.of_model(Finished.of(source, result, report, failure))
+        report, rewrites = (None, ()) if done is None else done
+        text = format.of_model(Finished.of(source, result, report, failure, self._target, rewrites))
         if path == STREAM:
             say(text)
         else:
@@ -75,28 +90,28 @@ class Run:
 
 
 def run_job(run: Run, target: int | None, options: Options) -> Report:
-    from ..conversion.driver import check_convertible
+    from ..conversion.driver import dry_run
 
     with progress_bar(hidden=run.given["quiet"]) as hide:
 
-        def announce(report: Report, written: _Path | None) -> None:
+        def announce(done: Done, written: _Path | None) -> None:
             hide()
-            run.report_success(report, written)
+            run.report_success(done, written)
 
         if run.output is None:
-            report = check_convertible(run.file, target, options=options, others=run.others)
-            announce(report, None)
-            return report
+            done = dry_run(run.file, target, options=options, others=run.others)
+            announce(done, None)
+            return done.report
         if run.output == STREAM:
             return _convert_to_stdout(run, target, options, announce)
         return _convert(run, run.output, target, options, announce)
 
 
 def _convert(run: Run, output: _Path, target: int | None, options: Options, announce: Announce) -> Report:
-    from ..conversion.driver import convert_file
+    from ..conversion.driver import convert_path
 
     compare = run.given["compare"]
-    return convert_file(run.file, output, target, compare=compare, options=options, others=run.others, announce=announce)
+    return convert_path(run.file, output, target, compare=compare, options=options, others=run.others, announce=announce)
 
 
 def _convert_to_stdout(run: Run, target: int | None, options: Options, announce: Announce) -> Report:
@@ -167,7 +182,7 @@ def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
     """Print the report of a success: warnings to standard error, everything else to `stream`, which is
     standard output by default.
     """
-    from ..report.summary import avoided, details, grouped
+    from ..report.summary import avoided, details
 
     for warning in report.warnings:
         say(f"warning: {one_line(warning)}", sys.stderr)
@@ -177,6 +192,13 @@ def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
     elif report.reach is not None:
         for line in avoided(report):
             say(one_line(line), stream)
-    for line in map(str, report.blockers) if verbose else grouped(report.blockers):
-        say(f"cannot be converted: {one_line(line)}", sys.stderr)
+    print_blockers(report.blockers, verbose)
     say(str(report), stream)
+
+
+def print_blockers(blockers: Sequence[Blocker], verbose: bool) -> None:
+    """Print to standard error why nodes cannot be converted: a line for each, or for each kind if there are many."""
+    from ..report.summary import grouped
+
+    for line in map(str, blockers) if verbose else grouped(blockers):
+        say(f"cannot be converted: {one_line(line)}", sys.stderr)

@@ -71,11 +71,34 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+class _Colors:
+    """Whether lines are coloured: True, False, or None for where a terminal shows them."""
+
+    wanted: bool | None = None
+
+
+_LABELS = {"error:": "red", "internal error:": "red", "cannot be converted:": "red", "interrupted": "yellow", "warning:": "yellow"}
+"""Words at the beginning of a line, and the colours that they have on a terminal."""
+
+
+def use_colors(when: str) -> None:
+    """Colour lines "always", "never", or ("auto") on terminals, unless NO_COLOR is set or the terminal is dumb."""
+    unwanted = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    _Colors.wanted = {"always": True, "never": False}.get(when, False if unwanted else None)
+
+
+def _coloured(text: str) -> str:
+    for label, color in _LABELS.items():
+        if text.startswith(label):
+            return click.style(label, fg=color, bold=True) + text[len(label) :]
+    return text
+
+
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print `text` to `stream`, by default standard output. Raises: SplitRewriteError where the stream cannot be written."""
     chosen = sys.stdout if stream is None else stream
     try:
-        click.echo(text, file=chosen)
+        click.echo(_coloured(text), file=chosen, color=_Colors.wanted)
     except BrokenPipeError:
         discard(chosen)  # whoever read it has seen enough
     except OSError as error:

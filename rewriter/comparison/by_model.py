@@ -7,23 +7,27 @@ operator wrongly proves nothing. Then the next runtime is asked; if none can tel
 from __future__ import annotations
 
 import functools
+import math
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from .budget import Budget
 from .inputs.declared_types import input_types
-from .inputs.original_runs import explain, hint_at_inputs, run_edges, run_samples
-from .inputs.samples import InputSpace, Samples
+from .inputs.original_runs import Plan, explain, hint_at_inputs, run_edges, run_samples
+from .inputs.samples import MAX_INPUT_BYTES, InputSpace, Samples
 from .judging.differences import is_empty, shape_of_value
 from .judging.evidence import Evidence
 from .judging.outputs import agrees_with_either, are_equal, compare_outputs, unjudged, worst
 from .judging.result_runs import have_other_shapes, run_result
 from .judging.tolerance import EXACT, Tolerance
+from .running.effort import UNKNOWN
 from .running.messages import Description, Failure, Outputs
 from .running.model_client import Worker, lent_worker
-from .running.runs import Pair, Run, with_outputs
+from .running.runs import Costs, Efforts, Pair, Run, with_outputs
 from .running.runtimes import ENGINES, Runtime, installed
 from .verdicts import Comparison, Inconclusive, joined, not_compared
 
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
 """For each runtime, the semantics that it does not follow."""
+_FOR_SAMPLES = 0.8
+"""The share of what is planned that samples get."""
 _LAST_BITS = (
     "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
     "opset, or a rule is wrong"
@@ -57,6 +63,7 @@ def compare(
     thorough: bool = False,
     semantics: Semantics | None = None,
     edges: bool = True,
+    budget: Budget | None = None,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
@@ -65,20 +72,24 @@ def compare(
     name, order, dtype and shape, and each element within `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime`
     "auto", onnxruntime decides if it is installed and can run both models, else onnx.reference; a named runtime decides alone;
     with "both", both have to find the models equal. If `semantics` gives nodes the meaning of the specification or of
-    onnxruntime, the other runtime is not asked about models with such nodes.
+    onnxruntime, the other runtime is not asked about models with such nodes. As many samples are run as `budget` allows, that of a
+    comparison of its own if there is none.
 
     Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = installed(runtime)
+    budget = budget or Budget()
     with nullcontext(worker) if worker else lent_worker() as chosen:
         pair = Pair(original, result, chosen)
         models = _described(pair, samples, tolerance)
         if isinstance(models, Comparison):
             return replace(models, seed=samples.seed)
+        pair = pair._replace(costs=_costs(pair, models, budget))
         tries_edges = thorough and edges and not samples.are_given
         judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, tries_edges=tries_edges)
-        found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
+        with chosen.within(budget):  # what was read so far is needed to know the budget
+            found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
     return replace(found, seed=samples.seed)
 
 
@@ -95,13 +106,24 @@ def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *,
     if defect := models.before.defects.get("onnxruntime"):
         return f"onnxruntime {defect}"
     with worker.open(original, "onnxruntime") as session:
-        runs = run_samples(session, "onnxruntime", models.spaces, thorough)
+        runs = run_samples(session, "onnxruntime", models.spaces, thorough, Plan(sys.maxsize, 0, Budget(worker.time_limit)))
     if isinstance(runs, Inconclusive):
         return not_compared([runs]).reason
     runs = [run for run in runs if not run.decides] or runs
     if what := unjudged(runs, models.before.readings.computed, original):
         return not_compared([Inconclusive(f"{what} on all inputs tried", hint=hint_at_inputs(models.spaces[0]))]).reason
     return runs
+
+
+def _costs(pair: Pair, models: _Models, budget: Budget) -> Costs:
+    """What runs of both models cost. The budget is made to suit it."""
+    space = models.spaces[0]
+    shapes = space.shapes(next(iter(space.choices())))
+    efforts = [pair.worker.effort(path, shapes) for path in (pair.original, pair.result)]
+    before, after = (UNKNOWN if isinstance(effort, Failure) else effort for effort in efforts)
+    costs = Costs(Efforts(before, after, sum(map(math.prod, shapes.values()))), budget)
+    budget.weigh(costs.efforts.once * len(models.spaces))
+    return costs
 
 
 def _described(pair: Pair, samples: Samples, tolerance: Tolerance) -> _Models | Comparison:
@@ -143,6 +165,8 @@ class _Judge:
         self._is_thorough = is_thorough
         self._tries_edges = tries_edges
         self._evidence = Evidence(pair, tolerance)
+        assert pair.costs is not None
+        self._costs = pair.costs
 
     def verdict(self) -> Comparison:
         """The verdict of the first runtime that can tell."""
@@ -178,11 +202,17 @@ class _Judge:
         for which, description in (("original", before), ("result", after)):
             if defect := self._defect(engine, description):
                 return Inconclusive(f"{engine} {defect} of the {which}")
+        plan = self._plan(engine)
+        if isinstance(plan, Inconclusive):
+            return plan
         with self._pair.worker.open(self._pair.original, engine) as session:
-            runs = run_samples(session, engine, spaces, self._is_thorough)
+            runs = run_samples(session, engine, spaces, self._is_thorough, plan)
         if isinstance(runs, Inconclusive):
             return runs
+        plan.budget.spend(self._costs.efforts.sample(engine) * len(runs))
         found = self._run_and_judge(engine, runs)
+        if isinstance(found, Comparison) and found.status == "different":
+            plan.budget.renew()
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
             runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
             if not runs:
@@ -192,29 +222,43 @@ class _Judge:
             return self._unless_by_onnxruntime(found, runs)
         return found
 
+    def _plan(self, engine: str) -> Plan | Inconclusive:
+        """How many samples are run in `engine`; or that the budget suffices for none."""
+        efforts, budget = self._costs
+        each = efforts.sample(engine) * len(self._models.spaces)
+        most = budget.affords(each, _FOR_SAMPLES) or min(budget.affords(each), 1)
+        if most == 0 and efforts.elements * 8 <= MAX_INPUT_BYTES:  # no such inputs are made
+            reason = f"running both models in {engine} takes about {each / 1e9:.1g} s, more than is left of {budget}"
+            return Inconclusive(reason, hint="--compare-budget SECONDS allows more")
+        return Plan(max(most, 1), efforts.single, budget)
+
     def _unless_by_onnxruntime(self, found: Comparison, runs: list[Run]) -> Comparison | Inconclusive:
         """`found`, a difference in onnxruntime; or another verdict, where its kernels or what it takes explain the difference."""
         before, after, spaces = self._models
-        if kernel := self._another_kernel(found, runs):
+        differing = [run for run, _ in self._evidence.differing("onnxruntime", runs)] or runs
+        if kernel := self._another_kernel(found, differing):
             return _excused(found, kernel)
         if doubt := before.doubt or after.doubt:
-            second = self._second_opinion(runs)
-            if second is not None and (second.status == "equal" or (second.last_bits and not found.last_bits)):
+            second = self._second_opinion(differing)
+            if second is not None and (second.status == "equal" or second.rounded or (second.last_bits and not found.last_bits)):
                 return replace(second, reason=joined(f"onnxruntime {doubt.reason}", second.reason))
             if second is None and found.stayed and doubt.of_same_nodes:
                 return Inconclusive(f"onnxruntime {doubt.reason}, which is all that differs", final=True)
         if not before.lax or spaces[0].is_given:
             return found
-        allowed = self._allowed(runs)
-        if not allowed:
-            reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(runs)})"
+        others = [run for run in runs if all(run is not other for other in differing)]
+        asked = self._pair.affordable("onnx.reference", [*differing, *others])
+        allowed = self._allowed(asked)
+        if asked and not allowed:
+            reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(asked)})"
             return Inconclusive(reason, hint=hint_at_inputs(spaces[0]))
-        return found if len(allowed) == len(runs) else self._run_and_judge("onnxruntime", allowed)
+        return found if len(allowed) == len(asked) else self._run_and_judge("onnxruntime", allowed)
 
     def _unless_at_edges(self, found: Comparison, engine: str) -> Comparison:
         """`found`; or "different", where equal models differ on dimensions of 1 or empty vectors, as both runtimes find."""
         before, after, spaces = self._models
         choices = spaces[0].edges() if self._tries_edges and found.status == "equal" else []
+        choices = choices[: self._costs.budget.affords(self._costs.efforts.sample(engine))]
         if not choices or any(self._defect(name, model) for name in ENGINES for model in (before, after)):
             return found
         runs = run_edges(self._pair.worker.open(self._pair.original, engine), spaces[0], choices)
@@ -254,7 +298,8 @@ class _Judge:
         if found.last_bits and self._evidence.is_same_at_opset_of_result(runs):
             return "last bits differ: onnxruntime has another kernel for the other opset, also for the nodes of the original"
         other = "onnx.reference"
-        if self._are_defective(other):
+        runs = [] if self._are_defective(other) else self._pair.affordable(other, runs)
+        if not runs:
             return ""
         expected = self._pair.outputs_again(other, runs)
         confirming = self._pair.outputs_again(other, runs, self._pair.result)
@@ -275,7 +320,8 @@ class _Judge:
     def _second_opinion(self, runs: list[Run]) -> Comparison | None:
         """The verdict of onnx.reference on the same inputs; None where it cannot decide."""
         engine = "onnx.reference"
-        outputs = None if self._are_defective(engine) else self._pair.outputs_again(engine, runs)
+        runs = [] if self._are_defective(engine) else self._pair.affordable(engine, runs)
+        outputs = self._pair.outputs_again(engine, runs) if runs else None
         found = None if outputs is None else self._run_and_judge(engine, with_outputs(runs, outputs))
         return found if isinstance(found, Comparison) else None
 
@@ -311,14 +357,14 @@ class _Judge:
         outputs = compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
-        if first is not None and self._evidence.are_nearer(runs, results):
+        if first is not None and self._are_nearer(runs, results):
             note = f"where it is not within the tolerance, output '{first.name}' is as near to what float64 gives as the original's"
             return Comparison("equal", runtime, note, outputs)
         if first is None and (what := self._unjudged(runs)):
             return Inconclusive(f"{what} on all inputs tried", final=True, hint=hint_at_inputs(self._models.spaces[0]))
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
-        if not self._evidence.repeats(engine, runs):
+        if not self._evidence.repeats(engine, runs) and not self._costs.budget.is_over:
             return Inconclusive("the original gives other outputs each time it is run", final=True)
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
@@ -330,6 +376,14 @@ class _Judge:
         if loose == self._tolerance or not are_equal(runs, results, loose):
             return found
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
+
+    def _are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
+        """Whether the results, where they differ, are as near to float64 as the original is; False where the budget is spent."""
+        self._costs.budget.renew()
+        pairs = zip(runs, results, strict=True)
+        differing = [(run, result) for run, result in pairs if not are_equal([run], [result], self._tolerance)]
+        asked = self._pair.affordable("float64", [run for run, _ in differing]) if self._tolerance.inexact else []
+        return len(asked) == len(differing) and self._evidence.are_nearer(asked, [result for _, result in differing])
 
 
 def _excused(found: Comparison, reason: str) -> Comparison:

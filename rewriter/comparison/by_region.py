@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from onnx import ModelProto, NodeProto
 
-from .. import progress
+from .. import calls, progress
 from ..errors import InvalidModelError
 from ..graph.inlining import Key
 from ..graph.model import Model
 from ..graph.names import Semantics
-from ..graph.protos import only_moves
+from ..graph.protos import DEFAULT_DOMAINS, only_moves
 from ..storage.skeleton import Skeleton
+from .budget import Budget
 from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import EXACT, Tolerance
@@ -54,6 +55,8 @@ class _Settings(NamedTuple):
     tolerance: Tolerance
     worker: Worker
     semantics: Semantics | None
+    seconds: float | None
+    """The budget that the user states."""
 
 
 def compare_nodes(
@@ -65,12 +68,13 @@ def compare_nodes(
     seed: int = 0,
     tolerance: Tolerance = EXACT,
     units: frozenset[Key] = frozenset(),
+    seconds: float | None = None,
 ) -> Comparison:
     """Compare `result` with the unconverted `original`, node by node; calls of the functions `units` are compared as a whole.
 
     `aliases` maps values to others that the conversion found to be equal. Nodes that were rewritten are compared within
     `tolerance`. Nodes that did not change may still differ in the last bits at the new opset, because the runtime uses another
-    kernel for them; the piece then says so.
+    kernel for them; the piece then says so. After `seconds`, by default MAX_SECONDS, no further regions are run.
     """
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
@@ -78,11 +82,11 @@ def compare_nodes(
     finder = RegionFinder(original, result.proto, aliases, units)
     regions = list(finder.rewritten())
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
-        settings = _Settings(runtime, seed, tolerance, worker, original.semantics)
+        settings = _Settings(runtime, seed, tolerance, worker, original.semantics, seconds)
         observations = Observations(original, finder.pairs, _read(regions, finder), Path(folder), installed(runtime))
         judge = _Judge(finder, RegionModels(original, result), Path(folder), settings, observations)
         groups = _group(finder, regions, judge)
-        pieces, runtimes, refusal = _judge_all(groups, judge)
+        pieces, runtimes, refusal = _judge_all(groups, judge, MAX_SECONDS if seconds is None else seconds)
     found = replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
     return replace(found, reason=refusal, refused=True) if refusal and found.status == "equal" else found
 
@@ -92,21 +96,22 @@ def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
     return [value.name for value in model.graph.input], [value.name for value in model.graph.output]
 
 
-def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str], str]:
+def _judge_all(groups: list[_Group], judge: _Judge, seconds: float) -> tuple[list[Piece], set[str], str]:
     """The verdicts on all groups, the runtimes that gave them, and a text about the first group that is equal although the
     preferred runtime does not run its new nodes, "" if there is none.
     """
-    deadline = time.monotonic() + MAX_SECONDS
+    deadline = time.monotonic() + seconds
     pieces: list[Piece] = []
     runtimes: set[str] = set()
     refusal = ""
     advance = progress.begin("comparing", len(groups))
     for number, group in enumerate(groups):
+        calls.check()
         advance(1)
         if number >= MAX_PIECES:
             pieces.append(group.piece("not compared", f"only the first {MAX_PIECES:,} distinct changes are"))
         elif time.monotonic() > deadline:
-            pieces.append(group.piece("not compared", f"the ones before it took {MAX_SECONDS:g} s"))
+            pieces.append(group.piece("not compared", f"the ones before it took {seconds:g} s"))
         else:
             found = judge.verdict(group.region)
             runtimes |= {found.runtime} - {""}
@@ -325,10 +330,11 @@ class _Judge:
         paths = self._folder / "old.onnx", self._folder / "new.onnx"
         for path, model in zip(paths, self._models.of(region, plan), strict=True):
             path.write_bytes(model.SerializeToString())
-        found = self._compare(*paths, replace(self._settings.tolerance, inexact=False))
+        found = self._compare(*paths, replace(self._settings.tolerance, inexact=False, steps=False))
         stayed = not region.rewritten or only_moves(region.old, region.new, region.renamed)
         if found.status == "different" and self._settings.tolerance.inexact and not stayed:
-            found = self._compare(*paths, self._settings.tolerance)
+            may_step = self._settings.tolerance.steps and any(node.domain not in DEFAULT_DOMAINS for node in region.old)
+            found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
             found = replace(found, last_bits=True, reason="but for last bits: the runtime has another kernel for the other opset")
@@ -348,5 +354,6 @@ class _Judge:
             worker=settings.worker,
             thorough=True,
             semantics=settings.semantics,
+            budget=Budget(settings.seconds),
             edges=False,  # the whole model may never have these sizes here
         )

@@ -80,7 +80,7 @@ def not_compared(undecided: Iterable[Inconclusive]) -> Comparison:
     answers = list(undecided)
     hint = next((answer.hint for answer in answers if answer.hint), "")
     reasons = joined(*(answer.reason for answer in answers))
-    return Comparison("not compared", reason=reasons + (f" … hint: {hint}" if hint else ""))
+    return Comparison("not compared", reason=reasons + (f". Hint: {hint}" if hint else ""))
 
 
 def joined(*reasons: str) -> str:

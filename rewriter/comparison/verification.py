@@ -22,6 +22,7 @@ from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton, Snapshot
+from .budget import Budget
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
@@ -32,16 +33,16 @@ from .running.runtimes import Runtime
 from .verdicts import Comparison, joined
 
 
-class Budget(NamedTuple):
+class Size(NamedTuple):
     """The size up to which a model fits: bytes in the file and in external data, and nodes, those of functions for every call."""
 
     bytes: int
     nodes: int
 
 
-WHOLE = Budget(256 << 20, 10_000)
+WHOLE = Size(256 << 20, 10_000)
 """The size up to which models are run as a whole."""
-THOROUGH = Budget(16 << 20, 1_000)
+THOROUGH = Size(16 << 20, 1_000)
 """The size up to which whole models are run on many choices of inputs."""
 
 
@@ -59,6 +60,8 @@ class Settings:
     """Shapes of inputs that the user states."""
     edges: bool = True
     """Whether dimensions of 1 and empty vectors are tried."""
+    seconds: float | None = None
+    """The budget that the user states."""
 
 
 class Files(NamedTuple):
@@ -120,7 +123,7 @@ def _with_hint(found: Comparison) -> Comparison:
     if found.status != "different" or not found.last_bits:
         return found
     wrong = [part.max_abs for part in (*found.outputs, *found.pieces)]
-    return replace(found, reason=f"{found.reason} … hint: if you can accept that, add --atol {_rounded_up(max(wrong))}")
+    return replace(found, reason=f"{found.reason}. Hint: if you can accept that, add --atol {_rounded_up(max(wrong))}")
 
 
 def _rounded_up(number: float) -> str:
@@ -134,6 +137,9 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
     if not _runs_whole(original, settings):
         return _compare_nodes(originals, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
+    if settings.tolerance.steps and settings.how != "model" and whole.status != "not compared":
+        nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
+        return _within_steps(whole, nodes)
     if (
         settings.how == "model"
         or whole.status == "equal"
@@ -164,15 +170,15 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
 
 
-def _is_within(budget: Budget, model: Model) -> bool:
-    """Whether `model` is no larger than `budget`."""
+def _is_within(most: Size, model: Model) -> bool:
+    """Whether `model` is no larger than `most`."""
     nodes = nodes_run(model.proto) if model.proto.functions else sum(model.survey.operators.values())
-    if nodes > budget.nodes:
+    if nodes > most.nodes:
         return False
     file = model.skeleton.file
     size = file.size if file else model.proto.ByteSize()
     tensors = (tensor for graph in model.survey.graphs for tensor in getattr(graph, "initializer", ()))
-    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= budget.bytes
+    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= most.bytes
 
 
 def _compare_whole(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
@@ -186,6 +192,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             thorough=_is_within(THOROUGH, original),
             semantics=original.semantics,
             edges=settings.edges,
+            budget=Budget(settings.seconds),
         )
 
 
@@ -211,6 +218,17 @@ def _after_rounding(nodes: Comparison) -> Comparison:
     """The comparison node by node, for models whose outputs differ by a rounding step that no changed node explains."""
     reason = "outputs of the whole models differ, as nodes that nothing changed round inputs that differ in their last bits"
     return replace(nodes, reason=joined(reason, nodes.reason))
+
+
+def _within_steps(whole: Comparison, nodes: Comparison) -> Comparison:
+    """The comparison of models of which the original rounds to the steps of a quantization in its own way.
+
+    Whole models may differ by what follows from such steps, so that each changed node is compared, too.
+    """
+    if nodes.status == "different" or whole.status == "equal":
+        return nodes if nodes.status == "different" else whole
+    reason = "outputs of the whole models differ, as onnxruntime's quantized operators round in their own way"
+    return replace(nodes, reason=joined(reason, nodes.reason)) if nodes.status == "equal" else whole
 
 
 def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
@@ -243,7 +261,14 @@ def _compare_parts(
     with names_explained(original.survey.graphs):
         original = _with_stated_types(original, settings)
         return compare_nodes(
-            original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance, units=units
+            original,
+            result,
+            aliases,
+            runtime=settings.runtime,
+            seed=seed,
+            tolerance=settings.tolerance,
+            units=units,
+            seconds=settings.seconds,
         )
 
 

@@ -19,7 +19,7 @@ import onnx
 from ..bridge.opening import is_of_library, is_pattern, is_pattern_set
 from ..comparison.judging.tolerance import Tolerance
 from ..engine.registry import RuleFunction
-from ..errors import ArgumentError, shortened
+from ..errors import ArgumentError, WrongTypeError, shortened
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
@@ -36,9 +36,9 @@ def check_model(model: object) -> None:
     if isinstance(model, onnx.ModelProto) or is_of_library(model):
         return
     if isinstance(model, bytes | bytearray | memoryview):
-        raise TypeError(f"model has to be {_MODELS}, not bytes: onnx.load_model_from_string reads a serialized model")
+        raise WrongTypeError(f"model has to be {_MODELS}, not bytes: onnx.load_model_from_string reads a serialized model")
     if hasattr(model, "read"):
-        raise TypeError(f"model has to be {_MODELS}, not an open file ({_kind(model)}): pass its path")
+        raise WrongTypeError(f"model has to be {_MODELS}, not an open file ({_kind(model)}): pass its path")
     _check_path("model", model, _MODELS)
 
 
@@ -55,10 +55,10 @@ def _check_path(name: str, path: object, expected: str) -> None:
     where no file can have this path.
     """
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{name} has to be {expected}, not {_kind(path)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_kind(path)}")
     text = os.fspath(path)
     if not isinstance(text, str):
-        raise TypeError(f"{name} has to be {expected}, not a path of bytes")
+        raise WrongTypeError(f"{name} has to be {expected}, not a path of bytes")
     if len(text) > LONGEST_PATH or "\0" in text:
         raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
 
@@ -69,11 +69,19 @@ def paths(name: str, value: object) -> list[str]:
     Raises TypeError where it is a single path or contains anything else; ArgumentError as `check_path`.
     """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} has to be a collection of paths, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be a collection of paths, not {_shown(value)}")
     found = list(value)
     for one in found:
         check_path(f"each of {name}", one)
     return [os.fspath(one) for one in found]
+
+
+def check_call(name: object, timeout: object, progress: object) -> None:
+    """Raises TypeError and ArgumentError where the limits of a call are not possible."""
+    check_kind("name", name, str, "a str")
+    check_limit("timeout", timeout)
+    if progress is not None and not callable(progress):
+        raise WrongTypeError(f"progress has to be a function or None, not {_shown(progress)}")
 
 
 def check_limit(name: str, value: object) -> None:
@@ -81,7 +89,7 @@ def check_limit(name: str, value: object) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} has to be a number or None, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be a number or None, not {_shown(value)}")
     if not value > 0:
         raise ArgumentError(f"{name} has to be above 0, not {_shown(value)}")
 
@@ -91,18 +99,18 @@ def integer(name: str, value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} has to be an integer or None, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be an integer or None, not {_shown(value)}")
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:  # an array of several numbers
-        raise TypeError(f"{name} has to be an integer or None, not {_kind(value)}") from None
+        raise WrongTypeError(f"{name} has to be an integer or None, not {_kind(value)}") from None
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raises TypeError where `value` is not a str, ArgumentError where it is not one of `choices`."""
     expected = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
     if not isinstance(value, str):
-        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
     if value not in choices:
         raise ArgumentError(f"{name} has to be {expected}, not {_shown(value)}")
 
@@ -110,7 +118,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Raises TypeError where `value` is not an instance of `kind`; `expected` describes that in the message."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
 
 
 def rule_names(name: str, value: object) -> frozenset[str]:
@@ -125,7 +133,7 @@ def runtime_names(name: str, value: object) -> tuple[str, ...]:
 
 def _names(name: str, value: object, of: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} has to be a collection of names of {of}s, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be a collection of names of {of}s, not {_shown(value)}")
     names = tuple(value)
     for one in names:
         check_kind(f"each of {name}", one, str, f"the name of a {of}")
@@ -148,7 +156,7 @@ def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, .
     """
     expected = "a collection of onnxscript's RewriteRules, of functions and of names by which packages offer some"
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
     found = tuple(itertools.chain.from_iterable(one if is_pattern_set(one) else (one,) for one in value))
     for one in found:
         if not is_pattern(one) and not callable(one):
@@ -183,7 +191,7 @@ def _check_bound(name: str, value: object) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} has to be a number or None, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be a number or None, not {_shown(value)}")
     if not 0 <= float(value) < math.inf:
         raise ArgumentError(f"{name} has to be a number from 0 on, not {_shown(value)}")
 
@@ -205,12 +213,12 @@ def check_samples(value: object) -> None:
 def _dimensions(name: str, value: object) -> tuple[int, ...]:
     """Return `value` as the dimensions of the input `name`. Raises TypeError where it is anything else."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
     found: list[int] = []
     for dimension in value:
         size = integer(f"each dimension of {name}", dimension)
         if size is None:
-            raise TypeError(f"each dimension of {name} has to be an integer, not None")
+            raise WrongTypeError(f"each dimension of {name} has to be an integer, not None")
         found.append(size)
     return tuple(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
@@ -43,9 +44,10 @@ class Attempts:
         self._source = source
         self._options = options
         self._demands = demands
-        self._selection = Selection(options.only, options.skip)
-        self._restrictions = UNRESTRICTED if demands is None else demands.restrictions
-        self._replacements = replacements_of(options)
+        self._selection = Selection.of(options.only, options.skip)
+        restrictions = UNRESTRICTED if demands is None else demands.restrictions
+        self._restrictions = replace(restrictions, only_onnx=options.standard)
+        self.replacements = {**registry.adoptions, **replacements_of(options, demands)}
         self._wishes = Wishes(FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
@@ -89,7 +91,7 @@ class Attempts:
         return specialization.specialize(model.proto, idle.keys(), kept=idle)
 
     def _engine(self, model: Model, target: int | None) -> Engine:
-        return Engine(model, target, registry, self._selection, self._restrictions, self._replacements)
+        return Engine(model, target, registry, self._selection, self._restrictions, self.replacements)
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
         """Copies of `before`, which is `model` before the conversion, with functions specialized or inlined in which `outcome`
@@ -134,9 +136,9 @@ class Attempts:
         Only after that can inference find the types of their results, which rules for older opsets may need.
         """
         goes_down = target is not None and self._source is not None and target < self._source
-        if not goes_down or model.survey.operators.keys().isdisjoint(self._replacements):
+        if not goes_down or model.survey.operators.keys().isdisjoint(self.replacements):
             return None
-        return Engine(model, None, registry, self._selection, UNRESTRICTED, self._replacements).run()
+        return Engine(model, None, registry, self._selection, UNRESTRICTED, self.replacements).run()
 
     def _widen_types(self, model: Model, target: int | None) -> Outcome | None:
         """Replace types that the target or a runtime lacks; None where there is nothing to do."""

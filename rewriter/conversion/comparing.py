@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from .. import progress
 from ..engine.narrow_types import UNROUNDED
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import stamp
@@ -62,6 +63,8 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
 
     Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
     """
+    if how != "off":
+        progress.stage("comparing")
     comparison, remarks = (None, []) if how == "off" else _compare(conversion, how, options, written)
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
         wrong = conversion.corrected[0]
@@ -122,11 +125,24 @@ def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "re
     outcome = conversion.converted.outcome
     inexact = inexact_rules(outcome, conversion.written)
     like_bfloat16 = UNROUNDED in inexact
-    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=outcome.sums or like_bfloat16, like_bfloat16=like_bfloat16)
+    tolerance = replace(
+        options.tolerance,
+        inexact=bool(inexact),
+        sums=outcome.sums or like_bfloat16,
+        like_bfloat16=like_bfloat16,
+        steps=outcome.steps,
+    )
     remarks = [*conversion.job.prepared.repairs, *outcome.remarks, *conversion.corrected]
-    warned = any(remark.kind == "warning" for remark in remarks)  # perhaps of sizes at which the result fails
+    warned = any(remark.kind in ("warning", "empty") for remark in remarks)  # perhaps of sizes at which the result fails
     return Settings(
-        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes, edges=not warned
+        how,
+        options.runtime,
+        options.samples,
+        tolerance,
+        options.declare,
+        options.overwrite_input_shapes,
+        edges=not warned,
+        seconds=options.compare_budget,
     )
 
 

@@ -11,151 +11,131 @@ from typing import Any, NamedTuple, TypeVar
 
 import onnx
 
+from .. import calls, progress
 from ..bridge.opening import AnyModel, Opened, open_model
-from ..checks.repair import repair
-from ..engine.outcome import Change, Outcome, Remark
+from ..engine.outcome import Change, Outcome, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import stamp
 from ..errors import CheckError, InvalidModelError, RuleError, UnconvertibleError
+from ..graph.model import Model
 from ..graph.survey import all_graphs
 from ..opsets.transitions import newest_opset
 from ..process import child_call
-from ..report.summary import Report
-from ..storage import NamedFile, check_apart, check_destinations, files_of_model, spooled, stage
+from ..report.report import Report
+from ..storage import NamedFile, check_apart, check_destinations, files_of_model, require_new, spooled, stage
+from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
 from . import arguments
+from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge
-from .options import Comparing, Options, checked, files_of_options, replacements_of
+from .options import Comparing, Options, checked, files_of_options
 from .stages import Aim, End, Job, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
 
 
-Announce = Callable[[Report, Path], None]
-"""A function that is called with the report of a conversion and the path of its result, while that is still a temporary file."""
-
-
 Opening = Callable[[bool], Opened]
 """A function that opens a model anew at each call; the argument says whether its original is kept."""
 
 
-class ConversionResult(NamedTuple):
-    """The result of a conversion: the converted `model`, of the kind that was given (a ModelProto for a path), and the `report`."""
+_T = TypeVar("_T")
+_Path = str | os.PathLike[str]
 
-    model: Any
+
+class Done(NamedTuple):
+    """A conversion or dry run that has ended: its report, and for drawings the rewrites, which hold the model."""
+
     report: Report
+    rewrites: Sequence[Rewrite]
 
 
-def convert_version(
-    model: AnyModel,
-    target_opset: int | None = None,
-    *,
-    compare: Comparing = "auto",
-    options: Options | None = None,
-) -> ConversionResult:
-    """Convert `model` to `target_opset` of the default domain.
+Announce = Callable[[Done, Path], None]
+"""A function that is called with a conversion and the path of its result, while that is still a temporary file."""
 
-    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram. It is not changed, and the result is of the same kind
-    (a ModelProto for a path). Sequences with known elements are removed and constant Splits are folded. `target_opset` None keeps
-    the opset, or leaves the choice to the runtimes in `options.for_runtimes`. The original and the result are run and compared, as
-    on the command line; `compare="off"` skips that, for speed. All other settings are in `options`. `report.comparison` says what
-    could not be compared, and why; `report.warnings` has everything that the user should know.
 
-    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError or TypeError for wrong
-    arguments.
-    """
-    arguments.check_model(model)
-    target, options = checked(target_opset, compare, options)
-    with _opening(model) as opening:
+def convert_model(model: AnyModel, target: int | None, *, compare: Comparing, options: Options) -> tuple[Any, Report]:
+    """Convert as `convert_version` does, with checked arguments. Returns the model, of its own kind, and the report."""
+    with opening_of(model) as opening:
         return convert_opened(opening, target, compare=compare, options=options)
 
 
-def convert_opened(opening: Opening, target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
-    """Convert as `convert_version` does, with arguments that `checked` accepted. `opening` opens the model."""
+def convert_opened(opening: Opening, target: int | None, *, compare: Comparing, options: Options) -> tuple[Any, Report]:
+    """Convert the model that `opening` opens."""
     opened, conversion = _convert(opening, target, options, compare)
-    report = _report(conversion, judge(conversion, compare, options), [])
+    report = _report(conversion, judge(conversion, compare, options))
     result = opened.close()
     _log_report(report, "converted")
-    return ConversionResult(result, report)
+    return result, report
 
 
-def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
-    """Simplify `model` at its own opset: remove sequences and fold constant Splits.
-
-    Arguments and errors are those of `convert_version`.
-    """
-    return convert_version(model, None, compare=compare, options=options)
+def rewrites_of(model: AnyModel, target: int | None) -> Sequence[Rewrite]:
+    """The rewrites of a conversion, for drawings. Nothing is compared."""
+    with opening_of(model) as opening:
+        return _convert(opening, target, Options(), "off")[1].converted.outcome.rewrites
 
 
-def convert_file(
+def convert_path(
     source: str | os.PathLike[str],
     destination: str | os.PathLike[str],
-    target_opset: int | None,
+    target: int | None,
     *,
-    compare: Comparing = "auto",
-    options: Options | None = None,
+    compare: Comparing,
+    options: Options,
     others: Sequence[NamedFile] = (),
     announce: Announce | None = None,
 ) -> Report:
-    """Convert the file `source` into the file `destination`, which may be the same. It is written only after all checks have
-    passed.
+    """Convert as `convert_file` does.
 
-    `others` are further files that the caller reads and writes; no two files may be the same. `announce` is called with the report
-    and the finished temporary file, just before it is renamed to `destination`; if it raises an error, the file is not renamed.
-    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or contains data of `source`. In each of
-    these cases, nothing is written.
+    `announce` is called just before the temporary file is renamed to `destination`; if it raises an error, the file is not renamed.
     """
-    arguments.check_path("source", source)
-    arguments.check_path("destination", destination)
-    target, options = checked(target_opset, compare, options)
-    with _opening(source, destination, [*others, *files_of_options(options)]) as opening:
+    target, options = checked(target, compare, options)
+    if options.no_clobber:
+        require_new(destination)
+    with opening_of(source, destination, [*others, *files_of_options(options)]) as opening:
         opened, conversion = _convert(opening, target, options, compare)
+        progress.stage("writing")
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
-            report = _report(conversion, judge(conversion, compare, options, staged.path), staged.notes)
+            judgement = judge(conversion, compare, options, staged.path)
+            report = _report(conversion, judgement, staged.notes, staged.data_files, os.fspath(destination))
+            staged.pack()
+            if options.no_clobber:
+                require_new(destination)  # once more: another program may have written it meanwhile
             if announce is not None:
-                announce(report, staged.path)
+                announce(Done(report, conversion.converted.outcome.rewrites), staged.path)
             staged.commit()
-    _log_report(report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
+    _log_report(report, f"converted to {os.fspath(destination)}")
     return report
 
 
-def round_trip(
-    model: AnyModel, target_opset: int, *, compare: Comparing = "auto", options: Options | None = None
-) -> ConversionResult:
-    """Convert `model` to `target_opset` and back to its own opset.
-
-    The final model means the same as `model`, but may have other nodes. Raises: as `convert_version`, for both directions.
-    """
-    there = convert_version(model, target_opset, compare=compare, options=options)
-    return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
-
-
-def check_convertible(
-    model: AnyModel,
-    target_opset: int | None,
-    *,
-    options: Options | None = None,
-    others: Sequence[NamedFile] = (),
-) -> Report:
-    """Dry run: find out what `convert_version` would do and refuse, without checking, comparing or writing a result.
-
-    The report has all blockers (if there are none, the model can be converted), and the lowest and highest opset within reach.
-    `others` is as for `convert_file`.
-    Raises: InvalidModelError where the input is not valid.
-    """
-    arguments.check_model(model)
-    target, options = checked(target_opset, "off", options)
-    with _opening(model, None, [*others, *files_of_options(options)]) as opening:
-        report = _repaired(
-            lambda: opening(False), options, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs)
+def dry_run(model: AnyModel, target: int | None, *, options: Options, others: Sequence[NamedFile] = ()) -> Done:
+    """Find out what a conversion would do, as `check_convertible` does."""
+    target, options = checked(target, "off", options)
+    with opening_of(model, None, [*others, *files_of_options(options)]) as opening:
+        done = _accepted(
+            lambda: opening(False), options, lambda opened, accepted: _dry_run(opened.skeleton, target, options, accepted)
         )
-    _log_report(report, "cannot be converted" if report.blockers else "can be converted")
-    return report
+    _log_report(done.report, "cannot be converted" if done.report.blockers else "can be converted")
+    return done
+
+
+def examine(model: AnyModel, work: Callable[[Opened, Accepted, Job, Model], _T]) -> _T:
+    """Read and check `model`, and return what `work` finds about it. Raises: InvalidModelError where it is not valid."""
+    arguments.check_model(model)
+    options = Options()
+
+    def examined(opened: Opened, accepted: Accepted) -> _T:
+        job = Job(opened.skeleton, options, accepted)
+        return work(opened, accepted, job, job.check_input(None).model)
+
+    with opening_of(model) as opening:
+        return _accepted(lambda: opening(False), options, examined)
 
 
 @contextmanager
-def _opening(model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()) -> Iterator[Opening]:
+def opening_of(
+    model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
+) -> Iterator[Opening]:
     """Yields a function that opens `model`, for the time of a `with`.
 
     Where `model` is a file, `output` and `others` have to be other files. Raises: as `check_apart` and `check_destinations`.
@@ -180,21 +160,12 @@ def _opening(model: AnyModel, output: str | os.PathLike[str] | None = None, othe
         yield opening
 
 
-def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
-    """Do `work` on the model, and return its result.
-
-    If the model is not valid, it is repaired and tried once more, provided that a repair applies.
-    """
+def _accepted(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Accepted], _T]) -> _T:
+    """Do `work` on the model, and return its result. An invalid model is repaired, or taken as runtimes take it, if it can."""
     child_call.prepare()
+    progress.stage("reading")
     with _models_fault_told(opening, options):
-        try:
-            return work(opening(), ())
-        except InvalidModelError as error:
-            opened = opening()
-            repairs = repair(opened.skeleton, str(error), replacements_of(options))
-            if not repairs:
-                raise
-            return work(opened, repairs)
+        return accept(opening, options, work)
 
 
 @contextmanager
@@ -220,20 +191,23 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
 
 
 def _log_report(report: Report, what: str) -> None:
-    """Log the report with Python's logging: each change at level DEBUG, warnings at WARNING, and the outcome at INFO."""
+    """Log the report with Python's logging: each change at level DEBUG, warnings at WARNING, and the outcome at INFO.
+
+    Each record begins with the name of the model, which is also its attribute `model`.
+    """
+    about = {"model": report.name}
+    head = f"{report.name}: " if report.name else ""
     for change in report.changes if _log.isEnabledFor(logging.DEBUG) else ():
-        _log.debug("%s", change)
+        _log.debug("%s%s", head, change, extra=about)
     for warning in report.warnings:
-        _log.warning("%s", warning)
-    _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
+        _log.warning("%s%s", head, warning, extra=about)
+    _log.info("%s%s: opset %s to %s", head, what, report.source_opset, report.target_opset, extra=about)
 
 
-_T = TypeVar("_T")
-
-
-def _ready(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_repaired: bool) -> _Started:
+def _ready(skeleton: Skeleton, target: int | None, options: Options, accepted: Accepted, *, keep_repaired: bool) -> _Started:
     """Take a model through all stages before its conversion."""
-    job = Job(skeleton, options, repairs, keep_repaired=keep_repaired)
+    progress.stage("checking the input")
+    job = Job(skeleton, options, accepted, keep_repaired=keep_repaired)
     ready = job.apply_patterns(job.check_input(target), target)
     return _Started(job, job.aim(ready.model, target), ready.written)
 
@@ -246,12 +220,12 @@ class _Started(NamedTuple):
     written: Sequence[Change]
 
 
-def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
-    job, aim, written = _ready(skeleton, target, options, repairs, keep_repaired=False)
+def _dry_run(skeleton: Skeleton, target: int | None, options: Options, accepted: Accepted) -> Done:
+    job, aim, written = _ready(skeleton, target, options, accepted, keep_repaired=False)
     source = job.prepared.opset
     outcomes: dict[int | None, Outcome] = {}
 
-    def dry_run(opset: int | None) -> Outcome:
+    def run(opset: int | None) -> Outcome:
         if opset not in outcomes:
             copy, outcome = job.try_at(opset, aim.model)
             outcomes[opset] = outcome
@@ -261,47 +235,61 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: 
                 outcome.blockers = list(job.check_result(copy, outcome, aim.model.original).blockers)
         return outcomes[opset]
 
-    outcome = dry_run(aim.target)
+    outcome = run(aim.target)
     outcome.remarks += aim.avoided
     blockers = blockers_of(outcome, options.strict, job.prepared.repairs)
-    reach = None if source is None else find_reach(source, newest_opset(), dry_run)
-    return job.report(aim.target, outcome, written, End(job.prepared.ir_version, blockers=blockers, reach=reach))
+    reach = None if source is None else find_reach(source, newest_opset(), run)
+    end = End(job.prepared.ir_version, blockers=blockers, reach=reach, name=calls.name())
+    return Done(job.report(aim.target, outcome, written, end), outcome.rewrites)
 
 
 def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, Conversion]:
     """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
 
-    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, Conversion]:
-        return opened, _convert_opened(opened, target, options, repairs)
+    def work(opened: Opened, accepted: Accepted) -> tuple[Opened, Conversion]:
+        return opened, _convert_opened(opened, target, options, accepted)
 
     keeps = compare != "off" or bool(options.verify_with)
-    return _repaired(lambda: opening(keeps), options, work)
+    return _accepted(lambda: opening(keeps), options, work)
 
 
-def _convert_opened(opened: Opened, target: int | None, options: Options, repairs: Sequence[Remark]) -> Conversion:
+def _convert_opened(opened: Opened, target: int | None, options: Options, accepted: Accepted) -> Conversion:
     skeleton = opened.skeleton
-    job, aim, written = _ready(skeleton, target, options, repairs, keep_repaired=opened.original is not None)
+    job, aim, written = _ready(skeleton, target, options, accepted, keep_repaired=opened.original is not None)
+    calls.check()
     converted = job.convert(aim.model, aim.target)
     blockers = blockers_of(converted.outcome, options.strict, job.prepared.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
     operators = job.stamp(converted, aim.target)
+    progress.stage("checking the result")
     skeleton.seal()
     checked = job.check_result(skeleton, converted.outcome, converted.model.original)
     if checked.blockers:
         raise UnconvertibleError(checked.blockers)
+    accepted.require_taken(skeleton)
     return Conversion(job, aim.target, converted, written, operators, opened.original, checked.corrected)
 
 
-def _report(conversion: Conversion, judgement: Judgement, notes: list[str]) -> Report:
-    """The report of a conversion that succeeded. `notes` say what the user has to know about the data files."""
+def _report(
+    conversion: Conversion,
+    judgement: Judgement,
+    notes: Sequence[str] = (),
+    weights: DataFiles | None = None,
+    destination: str = "",
+) -> Report:
+    """The report of a conversion that succeeded. `notes` say what the user has to know about the data files, which are
+    `weights`."""
     end = End(
         ir_version=conversion.result.proto.ir_version,
         operators=conversion.operators,
         remarks=[*conversion.corrected, *judgement.remarks],
         notes=notes,
+        weights=weights,
         checked=f"onnx.checker {onnx.__version__}, full check",
         comparison=judgement.comparison,
         verified=judgement.verified,
+        name=calls.name(),
+        destination=destination,
     )
     return conversion.job.report(conversion.target, conversion.converted.outcome, conversion.written, end)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
+from ...rules import microsoft
+from ...rules.shared.contrib import DOMAIN
 from ..bridge.opening import is_pattern
 from ..checks import validity
 from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
-from ..engine.registry import Rule, RuleFunction, replacements
+from ..engine.registry import Rule, RuleFunction, functions_in, replacements
 from ..errors import ArgumentError
 from ..graph.names import Semantics
 from ..process.child import module_files
@@ -46,8 +49,8 @@ class Options:
 
     assume_opset: int | None = None
     ir_version: int | None = None
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
+    only: Collection[str] = frozenset()
+    skip: Collection[str] = frozenset()
     rules: Sequence[str | RuleFunction | RewriteRule] = ()
     """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first,
     wherever they match; and, for operators of other domains, functions that `replace` decorates, or
@@ -70,10 +73,20 @@ class Options:
     python: str = ""
     """The Python interpreter of the environment in which that runtime is installed; default: this one."""
     semantics: Semantics | None = None
-    allow: frozenset[str] = frozenset()
+    allow: Collection[str] = frozenset()
     """Permitted changes of numbers: "float32-for-bfloat16" (docs/narrow_types.md)."""
     unpack_at_run_time: bool = False
     """Whether weights of element types that the target lacks stay packed and are unpacked in the graph (docs/narrow_types.md)."""
+    standard: bool = False
+    """Whether the result may have ONNX's own operators only: onnxruntime's own become nodes of them."""
+    require_valid: bool = False
+    """Whether a model that onnx.checker refuses is refused, even if runtimes take it."""
+    no_clobber: bool = False
+    """Whether it is an error if the file to write exists."""
+    no_fallback: bool = False
+    """Whether nodes are refused that a runtime of `for_runtimes` would leave to the CPU (docs/allowed.md)."""
+    compare_budget: float | None = None
+    """The seconds that the comparison may take; by default as long as docs/comparison.md says."""
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -84,8 +97,10 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        arguments.check_kind("strict", self.strict, bool, "True or False")
+        for name in ("strict", "require_valid", "no_clobber"):
+            arguments.check_kind(name, getattr(self, name), bool, "True or False")
         self._check_how_to_run()
+        self._check_budget()
         arguments.check_tolerance(self.tolerance)
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
@@ -97,9 +112,18 @@ class Options:
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)
+        arguments.check_kind("standard", self.standard, bool, "True or False")
         arguments.check_kind("unpack_at_run_time", self.unpack_at_run_time, bool, "True or False")
+        arguments.check_kind("no_fallback", self.no_fallback, bool, "True or False")
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
+
+    def _check_budget(self) -> None:
+        seconds = self.compare_budget
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+            raise TypeError(f"compare_budget has to be a number of seconds or None, not {seconds!r}")
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise ArgumentError(f"compare_budget has to be more than 0 seconds, not {seconds}")
 
     def _check_how_to_run(self) -> None:
         """Check the options of the comparison.
@@ -152,9 +176,14 @@ def patterns_of(options: Options) -> list[RewriteRule]:
     return [rule for rule in options.rules if is_pattern(rule)]
 
 
-def replacements_of(options: Options) -> dict[str, Rule]:
-    """The rules for operators of other domains, by operator, "domain::operator". Raises: ArgumentError where one is not a rule."""
-    return replacements([rule for rule in options.rules if not is_pattern(rule)])
+def replacements_of(options: Options, demands: Demands | None) -> dict[str, Rule]:
+    """The rules for operators of other domains, by operator, "domain::operator"; those of the user come first.
+
+    Those of this package are used where the options ask for ONNX's own operators only, and for a runtime without such operators.
+    Raises: ArgumentError where one is not a rule.
+    """
+    own = functions_in(microsoft) if options.standard or (demands is not None and demands.lacks(DOMAIN)) else []
+    return replacements([*own, *(rule for rule in options.rules if not is_pattern(rule))])
 
 
 def demands_of_options(options: Options) -> Demands | None:
@@ -163,4 +192,4 @@ def demands_of_options(options: Options) -> Demands | None:
         return None
     from ..runtimes.demands import demands_of  # reads the profiles of all runtimes
 
-    return demands_of(options.for_runtimes)
+    return demands_of(options.for_runtimes, may_fall_back=not options.no_fallback)

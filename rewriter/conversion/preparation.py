@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from ..checks import validity
+from ..checks.adoption import adopt
 from ..checks.function_calls import check_calls
 from ..checks.repair import with_open_sizes, without_duplicates
 from ..engine import stamp
@@ -58,6 +59,11 @@ def prepare(
     repairs = [*repairs, *without_duplicates(proto, survey.graphs), *with_open_sizes(proto, survey.graphs)]
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
     changes = _assume_opset(proto, options)
+    if options.require_valid:
+        validity.require_valid(skeleton.checkable())
+    adopted = adopt(proto, survey.operators)
+    if adopted:
+        survey, repairs = Survey(proto), [*repairs, *adopted]
     opset = _declared_opset(proto)
     if opset is not None:
         validity.check_source(opset)

@@ -14,6 +14,7 @@ import onnx
 
 from ... import rules as _rules  # noqa: F401 - importing the rules registers them
 from ..checks import validity
+from ..checks.adoption import leave
 from ..checks.repair import correct_outputs
 from ..comparison.running.loadable import not_loaded
 from ..engine import stamp
@@ -25,8 +26,11 @@ from ..graph.model import Model
 from ..graph.protos import GraphLike, shown_name
 from ..graph.survey import Survey
 from ..opsets import inference
-from ..report.summary import Report
+from ..report.report import Report
+from ..report.rewritten import detached
+from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
+from .acceptance import Accepted
 from .attempts import Attempts, Converted, duplicate
 from .options import Options, demands_of_options, patterns_of
 from .preparation import prepare
@@ -73,28 +77,37 @@ class End:
     remarks: Sequence[Remark] = ()
     blockers: list[Blocker] = field(default_factory=list)
     reach: Reach | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+    weights: DataFiles | None = None
     checked: str = ""
     comparison: Comparison | None = None
     verified: Verified | None = None
+    name: str = ""
+    destination: str = ""
 
 
 class Job:
     """One model and the user's options, which have been checked. The model is prepared as the job is made."""
 
-    def __init__(self, skeleton: Skeleton, options: Options, repairs: Sequence[Remark], *, keep_repaired: bool = False) -> None:
-        require_known((*options.only, *options.skip), registry)
+    def __init__(self, skeleton: Skeleton, options: Options, accepted: Accepted, *, keep_repaired: bool = False) -> None:
         self._options = options
         self._demands = demands_of_options(options)
-        self.prepared = prepare(skeleton, options, self._demands, repairs, keep_repaired=keep_repaired)
+        self.prepared = prepare(skeleton, options, self._demands, accepted.remarks, keep_repaired=keep_repaired)
+        self._trust = accepted.trust
         self._attempts = Attempts(self.prepared.opset, options, self._demands)
+        if named := (*options.only, *options.skip):
+            require_known(named, [*registry, *self._attempts.replacements.values()])
 
     def check_input(self, target: int | None) -> Ready:
         """Check the model, which is to be converted to `target`. Raises InvalidModelError."""
         target = self.prepared.opset if target is None else target
         model = self._attempts.model_of(self.prepared.skeleton, target, survey=self.prepared.survey)
-        validity.check_input(model, target)
+        validity.check_input(model, target, self._trust)
         return Ready(model)
+
+    def unchecked(self, target: int | None) -> Model:
+        """The model, which is known to be valid, for a conversion to `target`."""
+        return self._attempts.model_of(self.prepared.skeleton, target)
 
     def apply_patterns(self, ready: Ready, target: int | None) -> Ready:
         """Apply the user's RewriteRules. Raises: ArgumentError where a rule fails, or leaves a model that is not valid."""
@@ -107,9 +120,9 @@ class Job:
         target = self.prepared.opset if target is None else target
         model = self._attempts.model_of(self.prepared.skeleton, target)
         try:
-            validity.check_input(model, target)
+            validity.check_input(model, target, self._trust)
         except InvalidModelError as error:
-            raise ArgumentError(f"rules: what the onnxscript rules leave is not valid: {error}") from error
+            raise ArgumentError(f"rules: the model is not valid after the onnxscript rules: {error}") from error
         return Ready(model, [Change(f"onnxscript.{rule}", node.op_type, shown_name(node), "onnxscript") for rule, node in written])
 
     def aim(self, model: Model, target: int | None) -> Aim:
@@ -145,6 +158,7 @@ class Job:
         """Write opset and IR version into the model. Returns the number of nodes of each operator."""
         source, proto = self.prepared.opset, self.prepared.skeleton.proto
         survey = Survey(proto, converted.model.main.labels)
+        stamp.drop_imports(proto, self.prepared.operators, survey.operators)
         if source is not None and target is not None:
             state_opset(proto, survey.graphs, source, target)
             self._stamp_ir_version(survey.graphs, source, target)
@@ -169,7 +183,7 @@ class Job:
         if result == original:
             return Checked()
         try:
-            validity.check_result(result, original)
+            validity.check_result(result, original, self._trust)
         except CheckError as error:
             if outcome.warnings:
                 hint = "choose another opset, or correct the shapes that the model declares if they are wrong"
@@ -178,7 +192,7 @@ class Job:
             if not corrected:
                 raise
             skeleton.seal()
-            validity.check_result(skeleton.checkable(), original)
+            validity.check_result(skeleton.checkable(), original, self._trust)
             return Checked(blockers_of(Outcome(), self._options.strict, corrected), corrected)
         return Checked()
 
@@ -191,21 +205,24 @@ class Job:
             target_opset=target,
             source_ir_version=prepared.ir_version,
             ir_version=end.ir_version,
-            operators_before=prepared.operators,
-            operators_after=end.operators,
-            changes=[*prepared.changes, *written, *outcome.changes],
-            rewrites=outcome.rewrites,
-            inexact=inexact_rules(outcome, written),
+            operators_before=dict(prepared.operators),
+            operators_after=dict(end.operators),
+            changes=(*prepared.changes, *written, *outcome.changes),
+            rewrites=detached(outcome.rewrites),
+            inexact=frozenset(inexact_rules(outcome, written)),
             sums=outcome.sums,
-            remarks=[*prepared.repairs, *outcome.remarks, *end.remarks],
-            blockers=end.blockers,
+            remarks=(*prepared.repairs, *outcome.remarks, *end.remarks),
+            blockers=tuple(end.blockers),
             reach=end.reach,
             not_loaded=not_loaded(target) if goes_up else "",
             runtimes="" if self._demands is None else self._demands.titles,
-            notes=end.notes,
+            notes=tuple(end.notes),
+            weights=end.weights,
             checked=end.checked,
             comparison=end.comparison,
             verified=end.verified,
+            name=end.name,
+            destination=end.destination,
         )
 
 
@@ -223,6 +240,7 @@ def blockers_of(outcome: Outcome, strict: bool, repairs: Sequence[Remark]) -> li
 def state_opset(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
     """Declare opset `target` in `proto`, whose `graphs` are in the form of that opset already."""
     stamp.stamp(proto, target)
+    leave(proto)
     if target < 6 and target != source:
         for graph in graphs:
             if isinstance(graph, onnx.GraphProto):

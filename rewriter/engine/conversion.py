@@ -4,23 +4,25 @@ rules make are converted too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from onnx import FunctionProto, NodeProto
+from onnx import NodeProto
 
-from .. import progress
+from .. import calls, progress
 from ..errors import NotSimplified, Unconvertible
 from ..graph.model import Model
-from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs
+from ..graph.protos import GRAPH_HOLDERS, ONNX_DOMAINS, label_of
 from ..graph.scope import Scope
-from ..graph.specialization import Key, idle_parameters, key_of
+from ..graph.specialization import Key
 from ..opsets import transitions
 from ..opsets.stated_types import possible_types
 from . import unused
 from .avoidance import Avoidance
+from .changing_functions import changing_functions
 from .failures import NOT_OF_THE_RULE, raise_rule_error
+from .fitting import Fitting, Trial
 from .outcome import Outcome, Rewrite
 from .registry import Registry, Rule
 from .restrictions import UNRESTRICTED, Restrictions
@@ -31,6 +33,7 @@ from .steps import Steps
 from .task import Task
 from .tidying import Tidying
 from .walk import Walk, hand_metadata_on
+from .ways import Ways
 
 MAX_EXPANSIONS = 100_000
 """The number of nodes that one node may become: far more than any sensible rewrite needs, and a limit for a
@@ -38,8 +41,8 @@ rule that never ends.
 """
 
 
-NODES_A_STEP = 4096
-"""The number of nodes between two progress updates."""
+NODES_A_STEP = 64
+"""The number of nodes between two announcements of progress."""
 
 
 class Engine(Walk):
@@ -57,10 +60,13 @@ class Engine(Walk):
         selection: Selection,
         restrictions: Restrictions = UNRESTRICTED,
         replacements: Mapping[str, Rule] | None = None,
+        trial: Trial | None = None,
     ) -> None:
         super().__init__(model)
         self._replacements = replacements or {}
         self._target = target
+        self._only_onnx = restrictions.only_onnx
+        self._functions = {(function.domain, function.name) for function in model.proto.functions}
         model.refused_operators = restrictions.operators.keys()
         domains = {function.domain for function in model.proto.functions}
         types = possible_types(model.survey.graphs, model.survey.operators, domains)
@@ -68,6 +74,11 @@ class Engine(Walk):
         self._rules = RuleUse(model, selection, self.notes)
         self._steps = Steps(registry, selection, self._routes, self._rules, self.notes)
         self._avoidance = Avoidance(registry, restrictions, self._rules, self.notes)
+        self._fitting: Fitting | None = None
+        if restrictions.lists:
+            ways = Ways(registry, selection, self._routes, self._steps, self._rules, self.notes)
+            run = partial(_run_trial, target, registry, selection, restrictions)
+            self._fitting = Fitting(restrictions, ways, self.notes, run, trial)
 
     @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
     def run(self) -> Outcome:
@@ -80,37 +91,13 @@ class Engine(Walk):
             rewrite.settle(removed)
         self.notes.finish(removed, self._model.contradictions)
         self.outcome.remarks += self._avoidance.remarks()
+        if self._fitting is not None:
+            self._fitting.note_unchecked(self._model)
         return self.outcome
 
     def functions_that_may_change(self) -> dict[Key, set[str]]:
-        """The functions that have a node which a rule may change on the way to the target, each with those parameters that decide
-        nothing for that. The model is not edited.
-        """
-        found: dict[Key, set[str]] = {}
-        for scope in self._model.functions:
-            target = self._target or scope.opset
-            if isinstance(scope.graph, FunctionProto) and scope.opset and self._may_change(scope, target):
-                stays = partial(self._stays, scope, target)
-                found[key_of(scope.graph)] = idle_parameters(scope.graph, stays)
-        return found
-
-    def _stays(self, scope: Scope, target: int, node: NodeProto) -> bool:
-        return self._routes.of_label(label_of(node), scope, target) is STAYS
-
-    def _may_change(self, scope: Scope, target: int) -> bool:
-        return any(self._may_change_node(index, label, scope, target) for index, label in enumerate(scope.labels))
-
-    def _may_change_node(self, index: int, label: str, scope: Scope, target: int) -> bool:
-        route, proto = self._routes.of_label(label, scope, target), scope.graph.node[index]
-        if any(attribute.ref_attr_name and attribute.type in GRAPH_TYPES for attribute in proto.attribute):
-            return True
-        if label in self._replacements or route.step or route.is_restricted:
-            return True
-        if route.may_simplify(Task(proto, scope, scope.opset)):
-            return True
-        return may_hold_graphs(label) and any(
-            self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset)
-        )
+        """The functions that the conversion may change; see `changing_functions`. The model is not edited."""
+        return changing_functions(self._model, self._target, self._routes, self._replacements.keys())
 
     # -- graphs
 
@@ -125,8 +112,10 @@ class Engine(Walk):
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
-            if advance is not None and not index % NODES_A_STEP:
-                advance(NODES_A_STEP)
+            if not index % NODES_A_STEP:
+                calls.check()
+                if advance is not None:
+                    advance(NODES_A_STEP)
             route = routes.get(label)
             if route is None:
                 route = routes[label] = self._routes.of_label(label, scope, scope.target)
@@ -141,19 +130,34 @@ class Engine(Walk):
         """The nodes that node number `index` of the graph becomes, and that is itself where nothing can change it."""
         proto, source_index = scope.graph.node[index], index if scope.is_original else None
         if route is FOREIGN and label not in self._replacements:
-            self._descend(Task(proto, scope, scope.opset, source_index), scope.target)
+            node = Task(proto, scope, scope.opset, source_index)
+            self._require_taken(node)
+            if self._fitting is not None:
+                self._fitting.require_foreign(node)
+            self._descend(node, scope.target)
             return [proto]
         is_converted = route is FOREIGN or route.step or route.is_restricted or proto.op_type in GRAPH_HOLDERS
         opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
         node = Task(proto, scope, opset, source_index)
         if not (is_converted or route.may_simplify(node)):
             return [proto]
+        if self._fitting is not None:
+            self._fitting.begin(node)
+        outputs = proto.output[:]
         nodes = self._work(node, scope.target, tidying)
-        if node.changed and scope.is_original:
+        if node.changed and _was_read(scope, index, outputs):
             self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
         if proto.metadata_props:
             hand_metadata_on(proto, nodes)
         return nodes
+
+    def _require_taken(self, node: Task) -> None:
+        """Block a node of another domain than ONNX's, if the result may have none."""
+        is_onnx = node.proto.domain in ONNX_DOMAINS or (node.proto.domain, node.op_type) in self._functions
+        if self._only_onnx and not is_onnx:
+            reason = f"{label_of(node.proto)} is not an ONNX operator, and there is no rule for it"
+            refusal = Unconvertible(reason, "leave out --standard, or give a rule for it with Options(rules=…)")
+            self.notes.block(node, None, refusal, (node.op_type, node.name))
 
     def _descend(self, node: Task, target: int) -> None:
         """Convert the subgraphs of `node`."""
@@ -168,6 +172,7 @@ class Engine(Walk):
         origin = (first.op_type, first.name)
         pending = [first]
         while pending:
+            calls.check()
             node = pending.pop()
             if node.proto.domain and not node.settled:
                 pending.extend(reversed(self._replace(node, origin)))
@@ -184,21 +189,30 @@ class Engine(Walk):
             self._take_steps(node, target, origin)
             node.settled = True
             made = node.results()
+            for each in made:
+                each.lineage = node.lineage
             pending.extend(reversed(made))
             if len(finished) + len(pending) > MAX_EXPANSIONS:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
 
     def _replace(self, node: Task, origin: tuple[str, str]) -> list[Task]:
-        """The nodes that replace a node of another domain by the user's rule; they are converted further
-        from the opset of that rule.
+        """The nodes that replace a node of another domain by the user's rule, or one that ONNX does not have by the rule that
+        adopts it; they are converted further from the opset of that rule.
         """
         rule = self._replacements.get(label_of(node.proto))
         try:
-            if rule is not None:
+            if rule is not None and rule.kind == "adopt":
+                self._rules.require(rule.name)
+                self._rules.apply(rule, node)
+            elif rule is not None:
                 self._rules.apply_of_user(rule, node)
         except Unconvertible as refusal:
             self.notes.block(node, None, refusal, origin)
+        except NOT_OF_THE_RULE:
+            raise
+        except Exception as error:
+            raise_rule_error(self._rules.at_work, node, "", error)
         made = node.take_results()
         node.settled = node.proto.domain != ""
         return made
@@ -232,7 +246,7 @@ class Engine(Walk):
                     continue
                 simplified = op_type
                 if route.step is None:
-                    if self._avoidance.avoid(node, route, avoided):
+                    if self._avoidance.avoid(node, route, avoided) or (self._fitting is not None and self._fitting.fit(node)):
                         made = True
                         continue
                     self._avoidance.require_taken(node, route)
@@ -266,8 +280,25 @@ class Engine(Walk):
         return False
 
 
+def _run_trial(
+    target: int | None, registry: Registry, selection: Selection, restrictions: Restrictions, model: Model, trial: Trial
+) -> Outcome:
+    """Convert a model of one node, which is to be written in the form of `trial`."""
+    return Engine(model, target, registry, selection, restrictions, trial=trial).run()
+
+
 def _with_reason_to_stay(node: Task, step: Step | None, refusal: Unconvertible) -> Unconvertible:
     """The refusal of an operator that the target lacks, extended by the reason why no simplification removed the node."""
     if step is None or step.transition.older is not None or node.kept is None:
         return refusal
     return Unconvertible(f"{refusal.reason}; it stays because {node.kept}", refusal.hint or getattr(node.kept, "hint", ""))
+
+
+def _was_read(scope: Scope, index: int, outputs: Sequence[str]) -> bool:
+    """Whether node number `index`, which has these `outputs`, stands there in the model as it was read: rules may have made the
+    graph, or put other nodes into it before they were visited.
+    """
+    if not scope.is_original or scope.parent is None:
+        return scope.is_original
+    nodes = scope.original_graph.node
+    return index < len(nodes) and nodes[index].output[:] == outputs

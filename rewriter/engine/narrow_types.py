@@ -20,7 +20,7 @@ from ..graph import hints
 from ..graph.model import Model
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
-from ..opsets import facts, inference, transitions
+from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind, Work
 from ..opsets.stated_types import stated_types
 from . import unused
@@ -106,7 +106,7 @@ def _wider(kind: str, refused: Collection[str]) -> str:
 
 
 def _number(kind: str) -> int:
-    return inference.tensor_type(f"tensor({kind})")
+    return type_protos.tensor_type(f"tensor({kind})")
 
 
 @cache
@@ -123,7 +123,7 @@ class Widening(Walk):
         self._registry = registry
         self._wishes = wishes
         self._refused = refused
-        self._narrow = {f"tensor({inference.elem_type_name(number)})" for number in model.wider}
+        self._narrow = {f"tensor({type_protos.elem_type_name(number)})" for number in model.wider}
         self._functions = {(function.domain, function.name) for function in model.proto.functions}
         self._may_take: dict[tuple[str, int], bool] = {}
 
@@ -152,7 +152,7 @@ class Widening(Walk):
         graph = self._model.proto.graph
         for what, values in (("input", graph.input), ("output", graph.output)):
             for value in values:
-                kind = self._narrow_kind(inference.type_string(value.type))
+                kind = self._narrow_kind(type_protos.type_string(value.type))
                 if kind:
                     reason = f"the model's {what} is {kind}, which {self._lacks(kind)}"
                     yield Blocker(what.capitalize(), value.name, "main graph", "", reason, _HINT)
@@ -196,7 +196,7 @@ class Widening(Walk):
             if node.changed:
                 self.notes.change(rule.name, node, op_type)
                 for text in node.cautions:
-                    self.notes.remark("warning", node, text, op_type)
+                    self.notes.remark("warning", node, text.message, op_type)
                 if not rule.exact:
                     self.outcome.inexact.add(rule.name)
         elif not _keeps_values(node):

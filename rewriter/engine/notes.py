@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
 from onnx import NodeProto
 
 from ..errors import Blocker, Unconvertible
 from ..graph.knowledge import declarations
-from .outcome import Change, Outcome, Remark, all_gone
+from .outcome import Change, Outcome, Remark, RemarkKind, all_gone
 from .routes import Step
 from .task import Task
 
@@ -30,8 +29,7 @@ class Notes:
     def block(self, node: Task, step: Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. It names the node of the user's model, `origin`, even if the refused node was made by a rule."""
         transition = "" if step is None else str(step.transition)
-        is_origin = node.source_index is not None and node.op_type == origin[0]
-        reason = refusal.reason if is_origin else _reason_of_made(node.op_type, refusal.reason)
+        reason = refusal.reason if node.op_type == origin[0] else _reason_of_made(node.op_type, refusal.reason)
         why, hint = node.why
         if why:
             reason = f"{why}: {reason}"
@@ -41,7 +39,7 @@ class Notes:
         """Note that `rule` changed `node`."""
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
-    def remark(self, kind: Literal["left", "warning"], node: Task, message: str, op_type: str = "") -> Remark:
+    def remark(self, kind: RemarkKind, node: Task, message: str, op_type: str = "") -> Remark:
         """Note a remark on `node` for the report."""
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
@@ -61,7 +59,7 @@ class Notes:
 
 
 def _contradicted(found: declarations.Contradiction) -> Remark:
-    message = f"the shape {declarations.show(found.declared)} that is declared is not used: by the inputs it is {found.derived}"
+    message = f"the declared shape {declarations.show(found.declared)} is ignored, because the inputs give {found.derived}"
     return Remark("warning", "value", found.name, "declared shapes", message)
 
 
@@ -69,5 +67,5 @@ def _reason_of_made(op_type: str, reason: str) -> str:
     """The reason why a node cannot be converted: it would be rewritten with `op_type`, which is impossible because of `reason`."""
     subject, _, rest = reason.partition(" ")
     if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
-        return f"is rewritten with {op_type}, which {rest}"
-    return f"is rewritten with {op_type}: {reason}"
+        return f"its rewrite needs {op_type}, which {rest}"
+    return f"its rewrite needs {op_type}: {reason}"

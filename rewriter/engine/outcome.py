@@ -7,20 +7,34 @@ from typing import Literal, NamedTuple
 
 from onnx import NodeProto
 
+from ..codes import code_of
+from ..document import Document
 from ..errors import Blocker
 from ..graph.scope import Scope
 
+RemarkKind = Literal["left", "warning", "empty", "avoided", "fallback", "unchecked"]
+
 
 class Remark(NamedTuple):
-    """A message about one node: a simplification that was not possible, a warning, or a form that was
-    avoided because a runtime computes it wrongly.
+    """A message about one node: a simplification that was not possible ("left"), a warning, a warning about empty tensors alone, a
+    form that was avoided because a runtime computes it wrongly or does not allow it, a node that a runtime leaves to the CPU, or a
+    condition that nobody checks.
     """
 
-    kind: Literal["left", "warning", "avoided"]
+    kind: RemarkKind
     op_type: str
     node: str
     where: str
     message: str
+
+    @property
+    def code(self) -> str:
+        """The stable name of the message, which docs/codes.md lists. Its text may change."""
+        return code_of(self.message)
+
+    def to_dict(self) -> Document:
+        """The fields and the code as JSON types."""
+        return {**self._asdict(), "code": self.code}
 
     def __str__(self) -> str:
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
@@ -81,6 +95,8 @@ class Outcome:
     """The rules that were applied and whose results may differ in the last bits."""
     sums: bool = False
     """Whether one of these rules adds up many terms, which may cancel out."""
+    steps: bool = False
+    """Whether one of these rules replaces an operator that rounds to the steps of a quantization in a way of its own."""
 
     def followed_by(self, later: Outcome) -> Outcome:
         """This outcome and `later`, the outcome of the rest of the same conversion, as one."""
@@ -91,12 +107,13 @@ class Outcome:
             rewrites=[*self.rewrites, *later.rewrites],
             inexact=self.inexact | later.inexact,
             sums=self.sums or later.sums,
+            steps=self.steps or later.steps,
         )
 
     @property
     def warnings(self) -> list[Remark]:
         """The remarks that are warnings."""
-        return [remark for remark in self.remarks if remark.kind == "warning"]
+        return [remark for remark in self.remarks if remark.kind in ("warning", "empty")]
 
 
 def all_gone(node: NodeProto, removed: set[str]) -> bool:

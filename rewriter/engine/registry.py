@@ -8,7 +8,9 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @decompose("Gelu", opset=13)   an operator younger than the target becomes nodes written for opset 13
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
+    @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
+    @adopt("ImageScaler", opset=7)   an operator that ONNX does not have, and runtimes do, becomes nodes written for opset 7
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
@@ -16,8 +18,10 @@ New nodes join the work-list in the opset that they were written for, so no rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import entry_points
+from pkgutil import walk_packages
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -27,11 +31,15 @@ from ..opsets import transitions
 if TYPE_CHECKING:
     from ..graph.node import Node
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace", "widen"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "replace", "widen", "adopt"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
 EVERY_OPERATOR = "all operators"
 """The operator name for rules that avoid a form which nodes of any operator can have."""
+ADOPTED = "split_rewrite.adopted"
+"""The domain in which nodes wait for their rule that runtimes accept in ONNX's own domain although it, or their opset, lacks the
+operator. No model that is read or written has it.
+"""
 
 
 class Rule(NamedTuple):
@@ -56,11 +64,20 @@ class Rule(NamedTuple):
     """A quick test whether a simplification may apply to a node; None where it is always tried."""
     form: str = ""
     """The name of the form that the rule avoids, as the profiles of runtimes use it."""
+    steps: bool = False
+    """Whether the original rounds to the steps of a quantization in a way of its own, so that results may be a step apart."""
 
     @property
     def written_for(self) -> int:
         """The opset in whose form this rule writes nodes."""
         return self.version - 1 if self.kind == "downgrade" else self.version
+
+
+class Way(NamedTuple):
+    """One way to write a node in another form. `rule` is None for the value of a constant, and for what older opsets have."""
+
+    name: str
+    rule: Rule | None = None
 
 
 class Registry:
@@ -71,17 +88,20 @@ class Registry:
         self._decompositions: dict[str, Rule] = {}
         self._simplifications: dict[str, list[Rule]] = {}
         self._avoidances: dict[str, list[Rule]] = {}
+        self._expressions: dict[str, list[Rule]] = {}
         self._widenings: dict[str, Rule] = {}
+        self._adoptions: dict[str, Rule] = {}
 
     def add(self, rule: Rule) -> None:
         """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
-        if rule.kind in ("simplify", "avoid"):
-            table = self._simplifications if rule.kind == "simplify" else self._avoidances
-            table.setdefault(rule.op_type, []).append(rule)
+        if rule.kind in ("simplify", "avoid", "express"):
+            tables = {"simplify": self._simplifications, "avoid": self._avoidances, "express": self._expressions}
+            tables[rule.kind].setdefault(rule.op_type, []).append(rule)
             return
+        by_operator = {"decompose": self._decompositions, "widen": self._widenings, "adopt": self._adoptions}
         table, key = (
-            (self._decompositions if rule.kind == "decompose" else self._widenings, rule.op_type)
-            if rule.kind in ("decompose", "widen")
+            (by_operator[rule.kind], rule.op_type)
+            if rule.kind in by_operator
             else (self._transitions, (rule.kind, rule.op_type, rule.version))
         )
         if key in table:
@@ -104,6 +124,10 @@ class Registry:
         """The rules that avoid forms of `op_type`; rules for every operator come first."""
         return [*self._avoidances.get(EVERY_OPERATOR, ()), *self._avoidances.get(op_type, ())]
 
+    def expressions(self, op_type: str) -> list[Rule]:
+        """The rules that write `op_type` in another form, those for every operator last."""
+        return [*self._expressions.get(op_type, ()), *self._expressions.get(EVERY_OPERATOR, ())]
+
     def operators_with(self, form: str) -> frozenset[str]:
         """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
         operators = {rule.op_type for rule in self if rule.form == form}
@@ -113,11 +137,17 @@ class Registry:
         """The rule for `op_type` nodes with a type that the target lacks; None where there is none."""
         return self._widenings.get(op_type)
 
+    @property
+    def adoptions(self) -> Mapping[str, Rule]:
+        """The rules for operators that ONNX, or the opset of the model, does not have, by the operator's label in `ADOPTED`."""
+        return self._adoptions
+
     def __iter__(self) -> Iterator[Rule]:
         yield from self._transitions.values()
         yield from self._decompositions.values()
+        yield from self._adoptions.values()
         yield from self._widenings.values()
-        for rules in (*self._simplifications.values(), *self._avoidances.values()):
+        for rules in (*self._simplifications.values(), *self._avoidances.values(), *self._expressions.values()):
             yield from rules
 
 
@@ -183,6 +213,18 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
     return _register("avoid", op_types, opset, exact, form=form)
 
 
+def express(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, sums: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
+
+    It gets nodes of any opset after their conversion to the target, and new nodes are written for `opset`. It does nothing, or
+    raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
+    nodes are all allowed is taken.
+    """
+    return _register("express", op_types, opset, exact, sums=sums)
+
+
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule for nodes with a value, or an attribute that names a type, of a type that the target lacks: see
     `Model.wider`.
@@ -193,19 +235,35 @@ def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[R
     return _register("widen", op_types, 13, exact)
 
 
+def adopt(op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule for an operator that runtimes accept in ONNX's own domain although ONNX, or the opset of the model, does not
+    have it. The rule gives it the meaning that it has there, by nodes written for `opset`.
+    """
+    names = (op_types,) if isinstance(op_types, str) else op_types
+    return _register("adopt", tuple(f"{ADOPTED}::{name}" for name in names), opset, exact)
+
+
 def replace(
-    domain: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = False
+    domain: str,
+    op_types: str | tuple[str, ...],
+    *,
+    opset: int,
+    exact: bool = False,
+    sums: bool = False,
+    steps: bool = False,
+    module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that replaces an operator of another domain by nodes written for `opset`.
 
-    The rule is used only in conversions whose `Options.rules` ask for it: it is stored in the function and not in the registry.
+    The rule is used only in conversions whose options ask for it: it is stored in the function and not in the registry. `module`
+    takes the place of the function's module in the name of the rule.
     """
 
     def decorate(function: RuleFunction) -> RuleFunction:
-        name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+        name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            rule = Rule(name, "replace", f"{domain}::{op_type}", opset, function, exact, summary)
+            rule = Rule(name, "replace", f"{domain}::{op_type}", opset, function, exact, summary, sums=sums, steps=steps)
             function.__dict__.setdefault(REPLACEMENTS, []).append(rule)
         return function
 
@@ -215,7 +273,7 @@ def replace(
 REPLACEMENTS = "replacements"
 """The name of the function attribute in which `replace` stores the rules."""
 ENTRY_POINTS = "split_rewrite.rules"
-"""The group of entry points in which a package offers its rules. Each name there leads to a module, or to a list of functions."""
+"""The group of entry points in which a package offers its rules. Each name there leads to a module, a package or functions."""
 
 
 def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
@@ -236,7 +294,12 @@ def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
 def _offered(name: str) -> Iterable[RuleFunction]:
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         offered = entry.load()
-        if isinstance(offered, ModuleType):
-            return [value for value in vars(offered).values() if hasattr(value, REPLACEMENTS)]
-        return offered
+        return functions_in(offered) if isinstance(offered, ModuleType) else offered
     raise ArgumentError(f"rules: no installed package offers rules as '{name}'")
+
+
+def functions_in(module: ModuleType) -> list[RuleFunction]:
+    """The functions with rules that `module` has, or the modules in it if it is a package."""
+    inner = walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
+    modules = [module, *(import_module(found.name) for found in inner)]
+    return [value for each in modules for value in vars(each).values() if hasattr(value, REPLACEMENTS)]

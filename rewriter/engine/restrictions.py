@@ -4,6 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..graph.node import Node
+
+
+class Judgement(Protocol):
+    """Why a node is not allowed, or why nobody can tell; allowed where there are no reasons."""
+
+    @property
+    def against(self) -> tuple[str, ...]: ...
+    @property
+    def unknown(self) -> tuple[str, ...]: ...
+
+
+class OperatorList(Protocol):
+    """The list of operators that a runtime allows, with conditions."""
+
+    title: str
+    """The runtime, for messages."""
+    may_stay: bool
+    """Whether a node that is not allowed may stay, at a cost that is reported: the runtime leaves it to the CPU."""
+    must_know: bool
+    """Whether a node of which nobody can tell has to be refused, because the runtime would compute something else."""
+
+    has_notes: bool
+    """Whether it says something in words."""
+
+    def judge(self, node: Node) -> Judgement:
+        """Whether the list allows the node."""
+        ...
+
+    def notes(self, operator: str) -> list[str]:
+        """What the list says of an operator in words that nobody checks."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -12,13 +46,16 @@ class Restrictions:
 
     `forms`: (form, operator), as in `avoid`, → "MNN 3.6 computes it wrongly: Round". `refused`: those of `forms` that all these
     runtimes refuse with an error instead of computing them wrongly. `operators`: op_type → "MNN 3.6". `types`: element type as in
-    type strings, "int64" → "wonnx 2024".
+    type strings, "int64" → "wonnx 2024". `only_onnx`: whether operators of other domains than ONNX's are refused, too. `lists`: the
+    operators that runtimes allow.
     """
 
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)
     refused: frozenset[tuple[str, str]] = frozenset()
     operators: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    only_onnx: bool = False
+    lists: tuple[OperatorList, ...] = ()
 
 
 UNRESTRICTED = Restrictions()

@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from ..graph.model import Model
 from ..graph.operators import Operators
 from ..graph.protos import GraphLike
-from ..opsets import folding, inference, stated_types
+from ..opsets import folding, stated_types, type_protos
 from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
 from .outcome import Change, Outcome
@@ -65,7 +65,7 @@ class Retyping:
         wide = self._model.wider.get(tensor.data_type)
         if wide is None:
             return
-        kind = inference.elem_type_name(tensor.data_type)
+        kind = type_protos.elem_type_name(tensor.data_type)
         tensor.CopyFrom(self._model.skeleton.widened(tensor, wide))
         self._outcome.changes.append(Change(f"{NAME}.{kind}", "tensor", tensor.name, "stored"))
 
@@ -91,7 +91,7 @@ class Retyping:
             value = op.Slice(op.Reshape(value, op.int64([-1])), op.int64([0]), op.int64([count]))
         op.Reshape(value, op.int64(dims), output=name)
         made.put_first()
-        kind = inference.elem_type_name(narrow)
+        kind = type_protos.elem_type_name(narrow)
         self._outcome.changes.append(Change(f"{NAME}.unpack_{kind}", "tensor", name, "stored"))
 
     def _retype_type(self, kind: TypeProto) -> None:

@@ -135,7 +135,8 @@ class Routes:
         rules = self._registry.avoidances(op_type)
         forms = self._restrictions.forms
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
-        is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
+        restrictions = self._restrictions
+        is_restricted = bool(avoidances or op_type in restrictions.operators or restrictions.types or restrictions.lists)
         if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
             return None
         return Route(simplifications, step, avoidances, is_restricted)

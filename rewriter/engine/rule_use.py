@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..errors import ArgumentError, Unconvertible
+from ..graph.editing import Caution
 from ..graph.knowledge import declarations
 from ..graph.model import Model
-from ..opsets.inference import Shape
+from ..opsets.type_protos import Shape
 from .failures import NOT_OF_THE_RULE
 from .flags import odd_flag
 from .notes import Notes
@@ -45,11 +46,11 @@ class RuleUse:
         rule.apply(node)
         if node.changed and odd:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"
-            raise Unconvertible(f"{odd} is neither 0 nor 1, and it is not said what that means", advice)
+            raise Unconvertible(f"{odd} is neither 0 nor 1, which the specification gives no meaning", advice)
         if node.changed:
-            node.cautions.extend([_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()])
-        for message in node.cautions:
-            self._notes.remark("warning", node, message, op_type)
+            node.cautions.extend([Caution(_reliance(name, shape)) for name, shape in self._model.sizes_relied_on.items()])
+        for caution in node.cautions:
+            self._notes.remark("empty" if caution.only_if_empty else "warning", node, caution.message, op_type)
         node.cautions.clear()
         changed = node.changed
         node.changed |= before
@@ -59,7 +60,8 @@ class RuleUse:
             if not rule.exact or node.approximate:
                 self._notes.outcome.inexact.add(rule.name)
                 self._notes.outcome.sums |= rule.sums
-        node.approximate = False
+                self._notes.outcome.steps |= rule.steps or node.rounds
+        node.approximate = node.rounds = False
         return changed
 
     def apply_of_user(self, rule: Rule, node: Task) -> None:
@@ -84,6 +86,6 @@ def _excluded(name: str) -> Unconvertible:
 
 def _reliance(name: str, shape: Shape) -> str:
     return (
-        f"its rewrite takes the shape of '{name}' to be {declarations.show(shape)}, as the model declares it, and nothing else "
-        "confirms that: with another size the result differs"
+        f"the model declares the shape {declarations.show(shape)} for '{name}', and its rewrite relies on that although nothing "
+        "else shows that it is right: with another shape the result would differ"
     )

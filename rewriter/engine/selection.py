@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import ArgumentError
+from ..suggestions import did_you_mean
 from .registry import Rule
 
 MECHANISMS = {
@@ -22,11 +23,16 @@ MECHANISMS = {
 class Selection(NamedTuple):
     """The rules that may run: those that `only` names (all where it is empty), without those that `skip` names.
 
-    A name is that of a rule ("split.sizes_to_input") or of a module ("split").
+    A name is that of a rule ("split.sizes_to_input") or of a module ("split"). Both have names in lower case: see `of`.
     """
 
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, only: Iterable[str], skip: Iterable[str]) -> Selection:
+        """The selection by names as users write them: case does not matter."""
+        return cls(frozenset(map(str.lower, only)), frozenset(map(str.lower, skip)))
 
     def allows(self, name: str) -> bool:
         """Whether the rule `name` may run."""
@@ -37,15 +43,18 @@ class Selection(NamedTuple):
 
 
 def _names(rule: str) -> set[str]:
-    """The names by which a rule can be selected: its own and that of its module."""
+    """The names in lower case by which a rule can be selected: its own and that of its module."""
+    rule = rule.lower()
     return {rule, rule.partition(".")[0]}
 
 
 def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
     """Raises ArgumentError where one of the `names` in --only and --skip is neither of `rules`, nor of a module or mechanism."""
     known = {rule.name for rule in rules}
-    modules = {name.partition(".")[0] for name in known}
+    known |= {name.partition(".")[0] for name in known}
+    in_lower_case = {name.lower() for name in known}
     for name in names:
-        is_mechanism = name.partition(".")[0] in MECHANISMS
-        if not is_mechanism and name not in known | modules:
-            raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
+        is_mechanism = name.lower().partition(".")[0] in MECHANISMS
+        if not is_mechanism and name.lower() not in in_lower_case:
+            suggestion = did_you_mean(name, sorted([*known, *MECHANISMS]))
+            raise ArgumentError(f"there is no rule '{name}'{suggestion} (--list-rules lists all)")

@@ -90,7 +90,9 @@ def chosen_ir_version(
     needs = needed_ir_version(model, graphs)
     if highest is not None and max(needs, wanted or 0) > highest:
         asked = max(needs, wanted or 0)
-        raise ValueError(f"--for: this model needs at least IR version {asked}, and the runtimes take up to {highest}: {runtimes}")
+        raise ValueError(
+            f"--for: this model needs at least IR version {asked}, and the runtimes accept at most {highest}: {runtimes}"
+        )
     if wanted is not None:
         if wanted < needs:
             raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")
@@ -109,3 +111,19 @@ def stamp(model: onnx.ModelProto, opset: int) -> None:
         for entry in owner.opset_import:
             if entry.domain in DEFAULT_DOMAINS:
                 entry.version = opset
+
+
+def drop_imports(model: onnx.ModelProto, before: Iterable[str], after: Iterable[str]) -> None:
+    """Remove the imports of domains whose nodes are all gone: `before` and `after` are the labels of the operators of `model`.
+
+    Runtimes refuse models that import a domain they do not know, even if no node uses it. An import that no node used before stays.
+    """
+    gone = _domains(before) - _domains(after) - {function.domain for function in model.functions} - set(DEFAULT_DOMAINS)
+    for owner in (model, *model.functions):
+        for entry in [entry for entry in owner.opset_import if entry.domain in gone]:
+            owner.opset_import.remove(entry)
+
+
+def _domains(labels: Iterable[str]) -> set[str]:
+    """The domains in labels such as "com.example::Mystery"; those of the default domain have none."""
+    return {label.rpartition("::")[0] for label in labels if "::" in label}

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from onnx import NodeProto
 from onnx.defs import OpSchema
 
 from ..errors import NotSimplified, Unconvertible
-from ..graph.editing import require_value
+from ..graph.editing import Caution
 from ..graph.node import Node
 from ..graph.scope import Scope
+from ..graph.stored import require_value
 from ..opsets.transitions import schema_at
+
+if TYPE_CHECKING:
+    from .registry import Way
 
 _OPTIONAL = OpSchema.FormalParameterOption.Optional
 
@@ -17,7 +23,7 @@ _OPTIONAL = OpSchema.FormalParameterOption.Optional
 class Task(Node):
     """A node, with what the engine asks about it and does to it. The nodes that rules make beside it are of the same class."""
 
-    __slots__ = ("kept", "settled")
+    __slots__ = ("kept", "lineage", "settled", "wanted")
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         super().__init__(proto, scope, opset, source_index)
@@ -25,6 +31,10 @@ class Task(Node):
         """The reason why a simplification left the node as it is; part of the message if the node cannot be converted."""
         self.settled = False
         """Whether the node is done: no rule changes it any more."""
+        self.lineage: tuple[str, ...] = ()
+        """The names of the ways by which the node came about, since lists of operators did not allow others."""
+        self.wanted: Way | None = None
+        """The way in which the node is to be written, for a trial."""
 
     def begin_rule(self, written_for: int) -> None:
         """Prepare for a rule that makes nodes in the form of opset `written_for`."""
@@ -69,7 +79,7 @@ class Task(Node):
         self._removed = value
 
     @property
-    def cautions(self) -> list[str]:
+    def cautions(self) -> list[Caution]:
         """The warnings of the current rule."""
         return self._cautions
 

@@ -14,7 +14,7 @@ from onnx import AttributeProto, NodeProto
 
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
-from ..opsets import facts, inference
+from ..opsets import facts, type_protos
 from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
 from .between_casts import holds
@@ -80,7 +80,7 @@ class Tidying:
         sizes = node.constant(1) if node.has_input(1) else None
         if inner is None or sizes is None or (sizes == 0).any():
             return
-        if (sizes > 0).all() or inference.is_known(self._scope.shape(inner.input[0])):
+        if (sizes > 0).all() or type_protos.is_known(self._scope.shape(inner.input[0])):
             node.set_input(0, inner.input[0])
 
     def _merge_casts(self, node: Task) -> None:
@@ -93,7 +93,7 @@ class Tidying:
         kinds = self._scope.elem_type(inner.input[0]), _cast_type(inner), _cast_type(node.proto)
         if None in kinds:
             return
-        given, between, result = (inference.elem_type_name(kind) for kind in kinds if kind is not None)
+        given, between, result = (type_protos.elem_type_name(kind) for kind in kinds if kind is not None)
         same_class = result != "string" and _is_whole(given) == _is_whole(between)
         if holds(between, given) and (same_class or result == given):
             node.set_input(0, inner.input[0])
@@ -165,7 +165,7 @@ def _has_type_already(node: Task) -> bool:
 
 def _keeps_shape(node: Task) -> bool:
     shape = node.shape()
-    return inference.is_known(shape) and shape == node.shape(node.output(0))
+    return type_protos.is_known(shape) and shape == node.shape(node.output(0))
 
 
 def _takes_all(node: Task) -> bool:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto
 
 from ..errors import Unconvertible
-from ..opsets.choices import other_choices
 from ..storage.payload import element_dtype
 from .operators import Operators
-from .protos import GRAPH_HOLDERS, reads, shown_name
+from .protos import GRAPH_HOLDERS, reads
 from .scope import Scope
-from .values import Value, Values
+from .stored import Stored, fill
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Editing(Values):
+class Caution(NamedTuple):
+    """A warning about a node. One that is `only_if_empty` concerns empty tensors alone."""
+
+    message: str
+    only_if_empty: bool = False
+
+
+class Editing(Stored):
     """One node in the form of `opset`, which is edited in place, with the nodes that are to stand before and after it."""
 
     __slots__ = (
@@ -38,15 +43,13 @@ class Editing(Values):
         "approximate",
         "body_opset",
         "opset",
-        "proto",
+        "rounds",
         "written_for",
     )
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         """`source_index` is the position in the original node list; None for a node that a rule made."""
-        self._scope = scope
-        self.proto = proto
-        """The node as onnx stores it."""
+        super().__init__(proto, scope)
         self.opset = opset
         """The opset in whose form the node is."""
         self.body_opset = opset
@@ -60,86 +63,22 @@ class Editing(Values):
         """The number of nodes in `_added_after` from the current rule. They come before those of earlier rules, which read them."""
         self.approximate = False
         """An otherwise exact rule sets this where the last bits of the result may differ for this node."""
-        self._cautions: list[str] = []
+        self.rounds = False
+        """A rule sets this where the original rounds to the steps of a quantization, and the result does not, or otherwise."""
+        self._cautions: list[Caution] = []
         self._changed = False
         self._removed = False
         self._why = ("", "")
         """The reason why a rule replaced one node by nodes such as this one, and a hint."""
 
-    # -- what it is
-
-    @property
-    def op_type(self) -> str:
-        """The operator of the node."""
-        return self.proto.op_type
-
-    @property
-    def name(self) -> str:
-        """The name of the node, or that of its first output if the node has none."""
-        return shown_name(self.proto)
-
-    @property
-    def inputs(self) -> list[str]:
-        """The names of all inputs; "" for one that is absent."""
-        return list(self.proto.input)
-
-    @property
-    def outputs(self) -> list[str]:
-        """The names of all outputs; "" for one that is absent."""
-        return list(self.proto.output)
-
-    def has_input(self, index: int) -> bool:
-        """Whether input `index` exists; an input with an empty name counts as absent."""
-        return self.input(index) != ""
-
-    def has_output(self, index: int) -> bool:
-        """Whether output `index` exists; an output with an empty name counts as absent."""
-        return self.output(index) != ""
-
-    def input(self, index: int) -> str:
-        """The name of input `index`, or "" where it is absent."""
-        names = self.proto.input
-        return names[index] if index < len(names) else ""
-
-    def output(self, index: int) -> str:
-        """The name of output `index`, or "" where it is absent."""
-        names = self.proto.output
-        return names[index] if index < len(names) else ""
-
-    def _name(self, value: Value) -> str:
-        return value if isinstance(value, str) else self.input(value)
-
     # -- attributes
-
-    def _attribute(self, name: str) -> AttributeProto | None:
-        for attribute in self.proto.attribute:
-            if attribute.name == name:
-                return attribute
-        return None
-
-    def has_attr(self, name: str) -> bool:
-        """Whether the node states the attribute."""
-        return self._attribute(name) is not None
-
-    def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's value in Python (strings decoded), or `default` if it is absent.
-
-        A float is rounded to float32, as attributes are.
-
-        Raises Unconvertible where a function's caller sets the attribute, or where it is a word that the specification does not
-        list.
-        """
-        attribute = self._attribute(name)
-        if attribute is not None:
-            return self._value_of(attribute)
-        return struct.unpack("f", struct.pack("f", default))[0] if isinstance(default, float) else default
 
     def set_attr(self, name: str, value: Any) -> None:
         """Set the attribute to `value`, of which onnx derives its type."""
         attribute = self._attribute(name)
         if attribute is None:
             attribute = self.proto.attribute.add()
-        _fill(attribute, name, value)
+        fill(attribute, name, value)
         self._changed = True
 
     def pop_attr(self, name: str, default: Any = None) -> Any:
@@ -151,12 +90,6 @@ class Editing(Values):
                 self._changed = True
                 return value
         return default
-
-    def _value_of(self, attribute: AttributeProto) -> Any:
-        value = _attribute_value(attribute)
-        if known := other_choices(self.op_type, attribute.name, value):
-            raise Unconvertible(f"{attribute.name} is {value!r}; {self.op_type} has only {known}", "set it to one of these")
-        return value
 
     # -- inputs and outputs
 
@@ -179,9 +112,7 @@ class Editing(Values):
         if index >= len(self.proto.input):
             return
         self._lose(self.proto.input[index])
-        self.proto.input[index] = ""
-        while self.proto.input and self.proto.input[-1] == "":
-            del self.proto.input[-1]
+        _make_absent(self.proto.input, index)
         self._changed = True
 
     def _lose(self, name: str) -> None:
@@ -204,8 +135,7 @@ class Editing(Values):
         """
         fresh = self.fresh_name(what)
         self.proto.output[index] = fresh
-        self._scope.register(self.proto, self.opset)
-        self._changed = True
+        self.renew()
         return fresh
 
     def edited(self) -> None:
@@ -220,9 +150,7 @@ class Editing(Values):
     def drop_output(self, index: int) -> None:
         """Make output `index` absent. Absent outputs at the end of the list are removed."""
         self._scope.model.retired.add(self.proto.output[index])
-        self.proto.output[index] = ""
-        while self.proto.output and self.proto.output[-1] == "":
-            del self.proto.output[-1]
+        _make_absent(self.proto.output, index)
         self._changed = True
 
     # -- making things
@@ -231,16 +159,8 @@ class Editing(Values):
         """A new name, `<first output>_<what>`, which is unique in the whole model."""
         return self._scope.model.fresh_name(f"{self._first_output}_{what}")
 
-    @property
-    def _first_output(self) -> str:
-        return next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
-
     def _add_constant(self, value: Any, dtype: Any) -> str:
-        if isinstance(dtype, int):
-            dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
-        array = _array_of(value, dtype)
-        if array is None or (isinstance(value, float) and not is_held(value, array)):
-            raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
+        array = _constant_array(value, dtype)
         return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
@@ -285,7 +205,7 @@ class Editing(Values):
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
         made = model.workshop.node.add(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
-            _fill(made.attribute.add(), key, value)
+            fill(made.attribute.add(), key, value)
         self._queue(made, reads(made) if op_type in GRAPH_HOLDERS else inputs, where, opset)
         return names
 
@@ -327,7 +247,7 @@ class Editing(Values):
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]
         for key, value in attributes.items():
-            _fill(self.proto.attribute.add(), key, value)
+            fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
         self._scope.nodes_changed()
         self._scope.note_maker(self.proto)
@@ -339,23 +259,21 @@ class Editing(Values):
         self._scope.forget(self.proto)
         self._removed = self._changed = True
 
-    def forward(self, index: int, value: str) -> None:
-        """Let everything that reads output `index` read `value` instead. An output of the graph keeps its name."""
-        name, value = self.output(index), self._scope.resolve(value)
-        if not name or name == value:
-            return
-        if name in self._scope.outputs and self._scope.rename_made(value, name):
-            self.proto.output[index] = ""
-            self._changed = True
-            return
-        if name in self._scope.outputs or not self._scope.model.is_unique(name) or not self._scope.model.is_unique(value):
-            self.proto.output[index] = ""
-            self.after.Identity(value, output=name)
-            return
-        self._scope.alias(name, value)
-        self._scope.model.new_uses.add(value)
-        self._scope.model.lost_uses.add(name)
-        self._changed = True
+
+def _make_absent(names: MutableSequence[str], index: int) -> None:
+    names[index] = ""
+    while names and not names[-1]:
+        del names[-1]
+
+
+def _constant_array(value: Any, dtype: Any) -> np.ndarray:
+    """`value` as an array of `dtype`, a numpy type or a TensorProto.DataType. Raises Unconvertible where it is beyond that type."""
+    if isinstance(dtype, int):
+        dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
+    array = _array_of(value, dtype)
+    if array is None or (isinstance(value, float) and not is_held(value, array)):
+        raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
+    return array
 
 
 def _array_of(value: Any, dtype: Any) -> np.ndarray | None:
@@ -371,43 +289,3 @@ def is_held(number: float, array: np.ndarray) -> bool:
     """Whether `array`, which holds `number` in some type, is neither 0 nor an infinity, unless the number is."""
     held = float(array)
     return not number or not math.isfinite(number) or (held != 0 and math.isfinite(held))
-
-
-def _fill(attribute: AttributeProto, name: str, value: Any) -> None:
-    """Set the value of an attribute.
-
-    For integers, the most frequent case, this takes a fifth of the 5 µs of `helper.make_attribute`.
-    """
-    attribute.Clear()
-    if type(value) is int:
-        attribute.name, attribute.type, attribute.i = name, AttributeProto.INT, value
-    elif type(value) is list and value and type(value[0]) is int:
-        attribute.name, attribute.type = name, AttributeProto.INTS
-        attribute.ints.extend(value)
-    else:
-        attribute.CopyFrom(helper.make_attribute(name, value, attr_type=AttributeProto.INTS if value == [] else None))
-
-
-def require_value(attribute: AttributeProto) -> None:
-    if attribute.ref_attr_name:
-        raise Unconvertible(
-            f"attribute {attribute.name} is a parameter of the function ('{attribute.ref_attr_name}')",
-            "remove the function, or inline it before converting",
-        )
-
-
-def _attribute_value(attribute: AttributeProto) -> Any:
-    require_value(attribute)
-    value = helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return _text(attribute, value)
-    if attribute.type == AttributeProto.STRINGS:
-        return [_text(attribute, item) for item in value]
-    return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
-
-
-def _text(attribute: AttributeProto, value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError as error:
-        raise Unconvertible(f"attribute {attribute.name} is {value[:30]!r}, which is not UTF-8", "correct the model") from error

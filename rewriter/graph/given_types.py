@@ -14,8 +14,8 @@ from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoP
 from onnx.helper import make_tensor_type_proto
 
 from ..errors import ArgumentError, listed, shortened
-from ..opsets import inference
-from ..opsets.inference import Shape
+from ..opsets import type_protos
+from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
 from .knowledge.declarations import contradict, shapes_of, show
 from .model import Model
@@ -71,7 +71,7 @@ def _parsed(name: str, text: str) -> TypeProto:
         graph = parser.parse_graph(f"g ({text} v) => () {{}}" if _TYPE.fullmatch(text) else "")
     except (parser.ParseError, RuntimeError, IndexError):  # the last for a number that is too large
         graph = GraphProto()
-    if [value.name for value in graph.input] != ["v"] or not inference.type_string(graph.input[0].type):
+    if [value.name for value in graph.input] != ["v"] or not type_protos.type_string(graph.input[0].type):
         raise ArgumentError(f"--declare: '{shortened(text)}' of '{name}' is not a type as in float[N,64]")
     return graph.input[0].type
 
@@ -93,10 +93,10 @@ def _stated_in(graph: GraphLike) -> dict[str, TypeProto]:
 
 
 def _contradicts(kind: TypeProto, known: TypeProto) -> bool:
-    text = inference.type_string(known)
-    if text is not None and text != inference.type_string(kind):
+    text = type_protos.type_string(known)
+    if text is not None and text != type_protos.type_string(kind):
         return True
-    declared, derived = inference.shape_of(kind), inference.shape_of(known)
+    declared, derived = type_protos.shape_of(kind), type_protos.shape_of(known)
     return declared is not None and derived is not None and contradict(declared, derived)
 
 
@@ -112,10 +112,10 @@ def shown_type(kind: TypeProto) -> str:
     schemas if it is not a tensor.
     """
     if kind.WhichOneof("value") != "tensor_type":
-        return inference.type_string(kind) or "of unknown type"
-    shape = inference.shape_of(kind)
+        return type_protos.type_string(kind) or "of unknown type"
+    shape = type_protos.shape_of(kind)
     dims = "[]" if shape is None else show(shape) if shape else ""
-    return f"{inference.elem_type_name(kind.tensor_type.elem_type)}{dims}"
+    return f"{type_protos.elem_type_name(kind.tensor_type.elem_type)}{dims}"
 
 
 def overwrite_input_shapes(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
@@ -156,7 +156,8 @@ def _overwrite(value: ValueInfoProto, dims: Sequence[int], symbols: dict[str, in
         symbol = declared[index].dim_param if declared is not None else ""
         if symbol and symbols.setdefault(symbol, size) != size:
             raise ArgumentError(
-                f"--overwrite-input-shape: '{symbol}' is {symbols[symbol]} and {size} at once, dimension {index} of '{value.name}'"
+                f"--overwrite-input-shape: '{symbol}' would be both {symbols[symbol]} and {size}, "
+                f"in dimension {index} of '{value.name}'"
             )
     del shape.dim[:]
     shape.dim.extend(TensorShapeProto.Dimension(dim_value=size) for size in dims)
@@ -186,7 +187,7 @@ def _write_derived(tensor: TypeProto.Tensor, derived: Shape | None) -> None:
 
 
 def _write_symbols(kind: TypeProto, sizes: Mapping[str, int]) -> None:
-    for tensor in inference.tensors_in(kind):
+    for tensor in type_protos.tensors_in(kind):
         for dim in tensor.shape.dim:
             size = _size_of(dim.dim_param, sizes)
             if size is not None:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ValueInfoProto
 
-from ..opsets import inference
+from ..opsets import type_protos
 from .protos import DEFAULT_DOMAINS
 from .scope import Scope
 
-_INLINE = "inline the function, or give every call the same shapes"
+MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input)"
+"""The hint for an operand that is computed at run time but has to be constant."""
+_INLINE = "inline the function, or make all its calls pass the same shapes"
 
 
 class _Place(NamedTuple):
@@ -57,6 +59,15 @@ def shape_hint(scope: Scope, name: str) -> str:
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
     return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs)
+
+
+def constant_hint(scope: Scope) -> str:
+    """The hint for an operand that is computed at run time but has to be constant: most of them follow from shapes."""
+    inputs = [] if _is_in_function(scope) else _open_inputs(scope.model.proto.graph)
+    if not inputs:
+        return MAKE_CONSTANT
+    options = " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs)
+    return f"if it follows from the shapes of the inputs, fix these with {options}; otherwise {MAKE_CONSTANT}"
 
 
 def _is_in_function(scope: Scope) -> bool:
@@ -136,14 +147,14 @@ def _decides_no_shape(place: _Place) -> bool:
         return True
     shape = home.shape(name)
     is_small = shape is not None and len(shape) < 2 and home.type_string(name) == "tensor(int64)"
-    return inference.is_known(shape) and not is_small
+    return type_protos.is_known(shape) and not is_small
 
 
 def _open_inputs(graph: object) -> list[ValueInfoProto]:
     """The inputs with a dimension that is not a number."""
     assert isinstance(graph, GraphProto)
     tensors = (value for value in graph.input if value.type.WhichOneof("value") == "tensor_type")
-    return [value for value in tensors if not inference.is_known(inference.shape_of(value.type))]
+    return [value for value in tensors if not type_protos.is_known(type_protos.shape_of(value.type))]
 
 
 def _are_enough(scope: Scope, name: str) -> bool:
@@ -152,14 +163,14 @@ def _are_enough(scope: Scope, name: str) -> bool:
     if home is None or not home.is_main or name in scope.made:
         return True
     sized = scope.model.sized
-    if sized is None or any(inference.shape_of(value.type) is None for value in _open_inputs(sized.graph)):
+    if sized is None or any(type_protos.shape_of(value.type) is None for value in _open_inputs(sized.graph)):
         return True
-    return name in home.inputs or inference.is_known(scope.model.sized_shapes.get(name))
+    return name in home.inputs or type_protos.is_known(scope.model.sized_shapes.get(name))
 
 
 def _with_sizes(value: ValueInfoProto) -> str:
     """An input as in --overwrite-input-shape, "x:1,3,N,N", with an N for each size that the user has to choose."""
-    dims = inference.shape_of(value.type)
+    dims = type_protos.shape_of(value.type)
     return f"{value.name}:" + ("…" if dims is None else ",".join(str(dim) if isinstance(dim, int) else "N" for dim in dims))
 
 
@@ -167,6 +178,7 @@ def _declare(place: _Place) -> str:
     """The option that states the type of the value. The unknown parts of the type are an example."""
     text = place.scope.type_string(place.name) or "tensor(float)"
     shape = place.scope.shape(place.name)
-    dims = "[N,64]" if shape is None else f"[{','.join(str(dim) if isinstance(dim, int) else 'N' for dim in shape)}]"
+    dims = "[…]" if shape is None else f"[{','.join(str(dim) if isinstance(dim, int) else 'N' for dim in shape)}]"
     example = f"{text[7:-1]}{dims}" if text.startswith("tensor(") else text
-    return f"say what it is, as in --declare {place.name}:{example}"
+    more = ", with its dimensions as in [N,64]" if shape is None else ""
+    return f"state its type with --declare {place.name}:{example}{more}"

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto
 
 from ..errors import Unconvertible
-from ..opsets.inference import Dimension, Shape
+from ..opsets.foreign import schemas
+from ..opsets.type_protos import Dimension, Shape
 from . import bodies
-from .editing import Editing
+from .editing import Caution, Editing
+from .hints import MAKE_CONSTANT
 from .operators import Operators
 from .protos import DEFAULT_DOMAINS, captured, subgraphs
 from .scope import Scope
 from .surroundings import Surroundings
-from .values import MAKE_CONSTANT, Value
+from .values import Value
 
 if TYPE_CHECKING:
     from .names import Semantics
@@ -115,6 +117,12 @@ class Node(Editing):
 
     # -- saying things
 
+    def require_known_form(self) -> None:
+        """Raises Unconvertible where an operator of onnxruntime does not have the inputs, attributes or types of this node."""
+        oddity = schemas.oddity(self.proto, self._scope.type_string)
+        if oddity:
+            raise Unconvertible(f"{self.op_type} of onnxruntime {oddity}", "correct the model")
+
     def explain(self, why: str, hint: str = "") -> None:
         """State why the nodes made from here on are needed ("the sizes 's' are computed at run time"),
         unless a reason is known already.
@@ -134,9 +142,12 @@ class Node(Editing):
             )
         return semantics
 
-    def caution(self, message: str) -> None:
-        """Add a warning about this node to the report; with --strict it is an error."""
-        self._cautions.append(message)
+    def caution(self, message: str, only_if_empty: bool = False) -> None:
+        """Add a warning about this node to the report; with --strict it is an error.
+
+        One that is about empty tensors alone (`only_if_empty`) is for the details of the report: few models ever meet one.
+        """
+        self._cautions.append(Caution(message, only_if_empty))
 
 
 class Subgraph(Surroundings):

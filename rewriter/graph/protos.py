@@ -11,6 +11,8 @@ from ..opsets import facts
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
+ONNX_DOMAINS = frozenset({*DEFAULT_DOMAINS, "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training"})
+"""The domains whose operators ONNX defines."""
 GRAPH_HOLDERS = facts.of_kind(facts.Kind.CONTROL)
 """The operators of the default domain that have subgraphs."""
 
@@ -104,7 +106,12 @@ def has_text_names(node: NodeProto) -> bool:
 
 def labels_of(graph: GraphLike) -> list[str]:
     """The operators of all nodes of `graph`, in order, as `label_of` writes them."""
-    return [label_of(node) for node in graph.node]
+    return labels_of_nodes(graph.node)
+
+
+def labels_of_nodes(nodes: Iterable[NodeProto]) -> list[str]:
+    """The operators of `nodes`, in order, as `label_of` writes them."""
+    return [label_of(node) for node in nodes]
 
 
 def may_hold_graphs(label: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..cached import cached_property
-from ..opsets.inference import Shape
+from ..opsets.type_protos import Shape
 from ..storage.payload import raw_length, tensor_of
 from .knowledge.knowledge import Knowledge
 from .knowledge.place import Place, Stated

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
-from ..opsets import facts, inference
+from ..opsets import facts, function_inference, inference
 from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within, with_callers
 from .protos import GraphLike, bind_attributes, default_opset, defined_names, subgraphs
 
@@ -283,7 +283,7 @@ class _Specialization:
         if self._inferred is None:
             return {}
         types = [call.types.get(name, TypeProto()) for name in call.node.input]
-        return _types_in(inference.infer_body(self._model, function, types))
+        return _types_in(function_inference.infer_body(self._model, function, types))
 
     def _install(self) -> list[FunctionProto]:
         """Name the specialized functions, write these names into the calls, and add the functions to the model."""

@@ -7,8 +7,8 @@ from collections.abc import Collection
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
-from ..opsets import inference
-from ..opsets.inference import Shape
+from ..opsets import type_protos
+from ..opsets.type_protos import Shape
 from .protos import reads, shown_name
 from .values import Value, Values
 
@@ -142,6 +142,14 @@ class Surroundings(Values):
         """A tensor `name` of shape `dims` with these elements of `tensor`, flattened, which are not read from disk."""
         return self._scope.model.skeleton.part(tensor, elements.start, elements.stop, dims, name)
 
+    def unpacked(self, tensor: TensorProto, elem_type: int, dims: list[int], name: str, wide: int = 0) -> TensorProto:
+        """The bytes of `tensor` as a tensor `name` of shape `dims`, whose elements are of the packed type `elem_type`, or of the
+        type `wide` with the same values. They are not read from disk.
+        """
+        skeleton = self._scope.model.skeleton
+        found = skeleton.unpacked(tensor, elem_type, dims, name)
+        return skeleton.widened(found, wide) if wide else found
+
     def byte_length(self, tensor: TensorProto) -> int:
         """The number of bytes of the payload of `tensor`, in memory or on disk."""
         return self._scope.constants.byte_length(tensor)
@@ -155,7 +163,7 @@ class Surroundings(Values):
     def declared_shape(self, name: str) -> Shape | None:
         """The shape that the file states for the value, without any inference; None where it states none."""
         stated = self.declared_type(name)
-        return None if stated is None else inference.shape_of(stated)
+        return None if stated is None else type_protos.shape_of(stated)
 
     def note_type(self, name: str, kind: TypeProto) -> None:
         """Tell the other rules the type of a value that a rule makes, where it would not be inferred."""
@@ -180,7 +188,7 @@ class Surroundings(Values):
         stated = scope.types.declared(name)
         if stated is None:
             stated = graph.value_info.add(name=name).type
-        known = inference.shape_of(stated) or ()
+        known = type_protos.shape_of(stated) or ()
         names = [dim if isinstance(dim, str) and dim not in scope.model.input_symbols else None for dim in known]
         if len(names) != len(shape):
             names = [None] * len(shape)

@@ -6,14 +6,12 @@ import numpy as np
 from onnx import TypeProto
 
 from ..errors import Unconvertible
-from ..opsets.inference import Dimension, Shape
+from ..opsets.type_protos import Dimension, Shape
 from . import hints
 from .scope import Scope
 
 Value = int | str
 """An input of the node, by its number, or any value that the node can read, by its name."""
-MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
-"""The hint for an operand that is computed at run time but has to be constant."""
 
 
 class Values:
@@ -41,8 +39,10 @@ class Values:
         value = self.constant(index)
         if value is None:
             name = self._name(index)
-            why = "may be overridden by the caller" if self._is_overridable(name) else "is computed at run time"
-            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", MAKE_CONSTANT)
+            why = "a default that callers may override" if self._is_overridable(name) else "computed at run time"
+            raise Unconvertible(
+                f"the older form needs {what} as a constant, and '{name}' is {why}", hints.constant_hint(self._scope)
+            )
         return value
 
     def _is_overridable(self, name: str) -> bool:

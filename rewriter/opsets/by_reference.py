@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, NodeProto, helper, numpy_helper
 
-from . import facts, inference
+from . import facts, inference, type_protos
 
 _INTEGERS = frozenset({"tensor(int64)", "tensor(int32)", "tensor(bool)"})
 
@@ -69,7 +69,7 @@ def _holds_floats(node: NodeProto) -> bool:
 def _is_small(node: NodeProto, kind: onnx.TypeProto, most: int) -> bool:
     if facts.of(node.op_type).has("bounded"):
         return True
-    shape = inference.shape_of(kind)
+    shape = type_protos.shape_of(kind)
     numbers = [dim for dim in shape or () if isinstance(dim, int)]
     return shape is not None and len(numbers) == len(shape) and math.prod(numbers) <= most
 
@@ -78,7 +78,7 @@ def _is_one(result: Any, kind: onnx.TypeProto) -> bool:
     """Whether `result` is an array of the type `kind`."""
     if not isinstance(result, np.ndarray) or result.dtype.kind not in "iub" or _number(result) != kind.tensor_type.elem_type:
         return False
-    shape = inference.shape_of(kind)
+    shape = type_protos.shape_of(kind)
     return shape is None or (
         len(shape) == result.ndim
         and all(not isinstance(dim, int) or dim == size for dim, size in zip(shape, result.shape, strict=True))

@@ -12,7 +12,7 @@ from enum import Enum, unique
 from functools import cache
 from pathlib import Path
 
-_DEFAULT_DOMAINS = ("", "ai.onnx")
+DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
 @unique
@@ -99,6 +99,8 @@ class Role(Enum):
     """It is the shape of the output."""
     SIZES = "sizes"
     """It decides how large something is, or how often something is done."""
+    TURNS = "turns"
+    """It says how often a body runs, which may double the size of a value every time."""
     POSITIONS = "positions"
     """It holds positions along an axis, or in a sequence; negative ones count from the end."""
     POINTS = "points"
@@ -185,6 +187,11 @@ class Fact:
         """Whether the row has `word`, with or without a value."""
         return word in self.words
 
+    @property
+    def jumps(self) -> bool:
+        """Whether its result may be another number, place or order where its inputs differ in their last bits."""
+        return any(self.has(word) for word in ("steps", "sorts", "compares"))
+
     def word(self, name: str) -> str:
         """The value of the word `name`; "" where the row does not have it, or without a value."""
         return self.words.get(name, "")
@@ -200,9 +207,9 @@ UNKNOWN = Fact("")
 
 _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
-    *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "only-reshapes", "may-draw"),
+    *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "classifies", "only-reshapes", "may-draw"),
     *("to-integers", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
-    *("length", "not-negative", "moved-past"),
+    *("length", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
 })  # fmt: skip
 
 
@@ -263,7 +270,7 @@ _FACTS: dict[str, Fact] = {}
 
 def of(op_type: str, domain: str = "") -> Fact:
     """What is known about the operator `op_type` of `domain`; UNKNOWN where it has no row."""
-    return _fact(op_type if domain in _DEFAULT_DOMAINS else f"{domain}::{op_type}")
+    return _fact(op_type if domain in DEFAULT_DOMAINS else f"{domain}::{op_type}")
 
 
 def _fact(name: str) -> Fact:

@@ -15,7 +15,7 @@ from typing import Any
 from onnx import AttributeProto, NodeProto, helper
 
 from . import facts
-from .inference import Dimension, Shape
+from .type_protos import Dimension, Shape
 
 Entries = tuple[Dimension, ...]
 """The known entries of a scalar, or of a vector of known length. Booleans are 0 and 1."""
@@ -288,6 +288,12 @@ def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> 
     return tuple(None if axis in cut else dim for axis, dim in enumerate(data))
 
 
+def _resized(_data: Shape | None, said: Operands, attributes: dict[str, Any]) -> Shape | None:
+    """The shape after a Resize to sizes of all axes."""
+    stretches = attributes.get("keep_aspect_ratio_policy", "stretch") in ("stretch", b"stretch")
+    return said[3] if len(said) > 3 and stretches and "axes" not in attributes else None
+
+
 _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | None]] = {
     "reshaped": _reshaped,
     "expanded": _expanded,
@@ -296,5 +302,6 @@ _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | No
     "unsqueezed": _unsqueezed,
     "squeezed": _squeezed,
     "sliced": _sliced,
+    "resized": _resized,
 }
 """The functions that rows of facts name, behind `sized=`."""

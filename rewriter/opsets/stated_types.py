@@ -9,8 +9,8 @@ import onnx
 from onnx import AttributeProto, NodeProto
 
 from . import facts
-from .inference import elem_type_name, type_string
 from .transitions import newest_opset, schema_at
+from .type_protos import elem_type_name, type_string
 
 
 def possible_types(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from contextlib import contextmanager, suppress
 from importlib.machinery import PathFinder
 from io import FileIO
 
-from ..errors import SplitRewriteError
+from .. import calls
+from ..errors import SystemLimitError
 from .serving import NO_LIMIT, OUT_OF_MEMORY, READY, receive, send_request
 
 
@@ -46,7 +48,7 @@ class Child:
     A child with `grace` is told to end before it is killed while it is at work, and gets that many seconds to clean up. All that
     it started ends with it, and Ctrl-C on a terminal does not reach it.
 
-    Raises SplitRewriteError where no process can be started.
+    Raises SystemLimitError where no process can be started.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Child:
     def ask(self, request: bytes, seconds: float | None = None, memory: int = NO_LIMIT) -> bytearray:
         """Send `request` and return the answer, for which the child may take `seconds` and `memory` bytes at most.
 
-        Raises Crashed or NotReady, after which the child has to be closed.
+        Raises Crashed or NotReady, after which the child has to be closed; and Stopped where the call for which it is has to end.
         """
         self._await_ready()
         self._is_busy = True
@@ -77,6 +79,7 @@ class Child:
         try:
             with self._told_to_end_after(seconds):
                 send_request(self._requests, request, None if self._grace is not None else seconds, memory)
+                self._wait()
                 answer = receive(self._answers)
         except (EOFError, OSError, ValueError):  # ValueError: another thread closed the child
             raise self._crash(seconds, time.monotonic() - start) from None
@@ -155,6 +158,7 @@ class Child:
         """Wait until the child says that it is ready. Raises NotReady where it ends before."""
         said = b""
         while not self._is_ready:
+            self._wait()
             part = self._answers.read(4096)
             if not part:
                 last_line = said.decode(errors="replace").strip().rpartition("\n")[2]
@@ -162,11 +166,16 @@ class Child:
             said += part
             self._is_ready = said.endswith(READY)
 
+    def _wait(self) -> None:
+        """Wait until the child says something, while the caller can stop that. Raises Stopped."""
+        while calls.is_watched() and not can_be_read(self._answers, _BEAT):
+            calls.beat()
+
     def _crash(self, seconds: float | None, elapsed: float) -> Crashed:
         """The error for a child that ended after `elapsed` seconds of the `seconds` that it was allowed."""
         status = self._process.wait()
         has_ended_itself = seconds is not None and elapsed >= seconds and status in (0, 1)
-        is_out_of_time = seconds is not None and status == -getattr(signal, "SIGXCPU", 0)
+        is_out_of_time = seconds is not None and status == -getattr(signal, "SIGPROF", 0)
         if self._is_expired or has_ended_itself or is_out_of_time:
             return Crashed(f"time limit of {seconds:g} s", status, is_timeout=True)
         if status == OUT_OF_MEMORY:
@@ -193,7 +202,7 @@ class Pool:
         self._is_closed = False
 
     def prepare(self) -> None:
-        """Start a child, unless one is idle. Raises SplitRewriteError where that is not possible."""
+        """Start a child, unless one is idle. Raises SystemLimitError where that is not possible."""
         with self.lent():
             pass
 
@@ -295,6 +304,11 @@ def module_files(name: str) -> list[str]:
     return files
 
 
+def core_count() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def close_children() -> None:
     """End all children. A later call starts new ones."""
     for child in list(_children):
@@ -314,9 +328,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_abandon_children)
 
 
-def cannot_start(reason: str) -> SplitRewriteError:
+def cannot_start(reason: str) -> SystemLimitError:
     """The error for a child that cannot be started."""
-    return SplitRewriteError(
+    return SystemLimitError(
         f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
     )
 
@@ -324,14 +338,14 @@ def cannot_start(reason: str) -> SplitRewriteError:
 def interpreter() -> str:
     """The path of the Python interpreter that children run, chosen as multiprocessing does.
 
-    Raises SplitRewriteError where this process is not a plain Python interpreter and no other was set: starting the program that
+    Raises SystemLimitError where this process is not a plain Python interpreter and no other was set: starting the program that
     Python is embedded in would run that program again.
     """
     spawn = sys.modules.get("multiprocessing.spawn")
     chosen = os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
     if chosen == (sys.executable or "") and (getattr(sys, "frozen", False) or "py" not in os.path.basename(chosen).lower()):
         what = f"'{chosen}' is not a Python interpreter" if chosen else "sys.executable does not name a Python interpreter"
-        raise SplitRewriteError(
+        raise SystemLimitError(
             f"no child process can be started, in which onnx checks models: {what}; "
             "name one with multiprocessing.set_executable(...)"
         )
@@ -342,6 +356,35 @@ def _pipe() -> tuple[FileIO, FileIO]:
     """Open a pipe; returns the end to read from and the end to write to. Only the child that is given an end inherits it."""
     reader, writer = map(_above_standard, os.pipe())
     return FileIO(reader, "rb"), FileIO(writer, "wb")
+
+
+_BEAT = 0.1
+"""The seconds between two looks at whether the caller stops what waits for a child."""
+
+
+def can_be_read(pipe: FileIO, seconds: float) -> bool:
+    """Whether `pipe` has data, or its other end is closed, within `seconds`."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(pipe.fileno(), select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+    return _can_be_read_on_windows(pipe, seconds)
+
+
+def _can_be_read_on_windows(pipe: FileIO, seconds: float) -> bool:
+    import _winapi
+    import msvcrt
+
+    handle: int = msvcrt.get_osfhandle(pipe.fileno())  # pyright: ignore[reportAttributeAccessIssue]
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if _winapi.PeekNamedPipe(handle, 0)[0]:  # pyright: ignore[reportAttributeAccessIssue]
+                return True
+        except OSError:  # the other end is closed
+            return True
+        time.sleep(0.005)
+    return False
 
 
 def _above_standard(descriptor: int) -> int:

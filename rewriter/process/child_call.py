@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import SplitRewriteError
+from ..errors import SystemLimitError
 from .child import Child, Crashed, NotReady, Pool, cannot_start
 
 _CPU_SECONDS = 30
@@ -37,7 +37,7 @@ class Refused(Exception):
 def check_model(model: bytes, full: bool) -> None:
     """Run onnx.checker on a serialized model, with `full` also shape inference.
 
-    Raises Refused where onnx rejects the model, Crashed where the child dies, SplitRewriteError where no child can be started.
+    Raises Refused where onnx rejects the model, Crashed where the child dies, SystemLimitError where no child can be started.
     """
     _call("check_model", model, full)
 
@@ -52,6 +52,11 @@ def infer_model(model: bytes) -> bytes:
     return _call("infer_model", model)
 
 
+def infer_strictly(model: bytes) -> None:
+    """Run shape inference as the full check does. Raises as `check_model`, Refused where it disputes a type or shape."""
+    _call("infer_strictly", model)
+
+
 def infer_node(
     op_type: str, opset: int, node: bytes, types: dict[str, bytes], data: dict[str, bytes], ir_version: int
 ) -> dict[str, bytes]:
@@ -64,7 +69,7 @@ def infer_node(
 
 def prepare() -> None:
     """Start a child, unless one is idle. It gets ready while this process does other work."""
-    with suppress(SplitRewriteError):  # whoever needs it says so
+    with suppress(SystemLimitError):  # whoever needs it says so
         _pool.prepare()
 
 
@@ -87,7 +92,7 @@ def _call(operation: str, *arguments: Any) -> Any:
 
 
 def _ask_anew(operation: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    """The answer of a new child. Raises Crashed, or SplitRewriteError where that child ends before it takes a request, too."""
+    """The answer of a new child. Raises Crashed, or SystemLimitError where that child ends before it takes a request, too."""
     try:
         with _pool.lent(_start()) as child:
             return _ask(child, operation, arguments)

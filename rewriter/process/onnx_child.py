@@ -39,6 +39,11 @@ def infer_model(model: bytes) -> bytes:
     return _onnx.shape_inference.infer_shapes(model, False, False, True)
 
 
+def infer_strictly(model: bytes) -> None:
+    """Run shape inference on the serialized `model` as the full check does: it refuses what contradicts what it finds."""
+    _onnx.shape_inference.infer_shapes(model, True, True, False)
+
+
 def infer_node(
     op_type: str, opset: int, node: bytes, types: Mapping[str, bytes], data: Mapping[str, bytes], ir_version: int
 ) -> dict[str, bytes]:
@@ -48,7 +53,7 @@ def infer_node(
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_node)
+    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_strictly, infer_node)
 }
 
 

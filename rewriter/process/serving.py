@@ -58,14 +58,21 @@ def _read(pipe: FileIO, length: int) -> bytearray:
     return data
 
 
-def serve(answer: Callable[[memoryview], bytes], *, by_processor_time: bool = False, watches_parent: bool = True) -> NoReturn:
+def serve(
+    answer: Callable[[memoryview], bytes],
+    *,
+    by_processor_time: bool = False,
+    watches_parent: bool = True,
+    idle_seconds: float | None = None,
+) -> NoReturn:
     """Answer requests until the parent is gone, each by what `answer` returns for it.
 
     With `by_processor_time`, only that counts for the limit on time, where the platform can limit it. A child that
-    `watches_parent` ends with it also while it is at work; this takes a thread, whose module is slow to import.
+    `watches_parent` ends with it also while it is at work; this takes a thread, whose module is slow to import. Such a child also
+    ends after `idle_seconds` without a request.
     """
     requests, answers = open_pipes()
-    following = _following_parent(requests) if watches_parent else lambda: receive(requests)
+    following = _following_parent(requests, idle_seconds) if watches_parent else lambda: receive(requests)
     try:
         while True:
             request = following()
@@ -80,7 +87,7 @@ def _within_limits(answer: Callable[[memoryview], bytes], request: bytearray, by
     """The answer to `request`, within the limits that it states."""
     milliseconds, memory = (int.from_bytes(request[start : start + 8], "little") for start in (0, 8))
     limit_memory(memory)
-    is_timed = milliseconds != NO_LIMIT and not (by_processor_time and limit_processor_time(milliseconds // 1000))
+    is_timed = milliseconds != NO_LIMIT and not (by_processor_time and limit_processor_time(milliseconds / 1000))
     if is_timed:
         limit_time(milliseconds / 1000)
     try:
@@ -92,13 +99,15 @@ def _within_limits(answer: Callable[[memoryview], bytes], request: bytearray, by
     finally:
         if is_timed:
             lift_time_limit()
+        elif by_processor_time:
+            lift_processor_time_limit()
 
 
-def _following_parent(requests: FileIO) -> Receive:
+def _following_parent(requests: FileIO, idle_seconds: float | None) -> Receive:
     """A function that returns the next request. A thread reads them, even while one is answered, so that this process notices the
     end of its parent at once.
     """
-    from queue import SimpleQueue
+    from queue import Empty, SimpleQueue
     from threading import Thread
 
     inbox: SimpleQueue[bytearray] = SimpleQueue()
@@ -113,7 +122,14 @@ def _following_parent(requests: FileIO) -> Receive:
             _end_with_parent()
 
     Thread(target=read, daemon=True).start()
-    return inbox.get
+
+    def following() -> bytearray:
+        try:
+            return inbox.get(timeout=idle_seconds)
+        except Empty:
+            leave()
+
+    return following
 
 
 def _end_with_parent() -> NoReturn:
@@ -156,16 +172,18 @@ def lift_time_limit() -> None:
     faulthandler.cancel_dump_traceback_later()
 
 
-def limit_processor_time(seconds: int) -> bool:
-    """End this process with SIGXCPU after `seconds` more of processor time. Returns False where the platform cannot do this."""
-    resource = _resource()
-    if resource is None:
+def limit_processor_time(seconds: float) -> bool:
+    """End this process with SIGPROF after `seconds` more of processor time. Returns False where the platform cannot do this."""
+    if not hasattr(signal, "setitimer"):
         return False
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    until = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
+    signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001))
     return True
+
+
+def lift_processor_time_limit() -> None:
+    """Cancel the limit of `limit_processor_time`."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def limit_memory(count: int) -> None:

@@ -16,7 +16,7 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 
 from ..errors import InvalidModelError
 from ..graph.scope import Scope
-from ..opsets.inference import elem_type_name, shape_of
+from ..opsets.type_protos import elem_type_name, shape_of
 from ..storage.payload import array_of, is_external
 from .layered_layout import Point, Size, place
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..document import outcome_of, unread
 from ..errors import Blocker, SplitRewriteError, UnconvertibleError, status_and_line
-from ..graph.protos import has_text_names
+from .rewritten import printable
 
 if TYPE_CHECKING:
-    from .summary import Report
+    from ..engine.outcome import Rewrite
+    from .data import ReportData
 
 
 class ModelFile(NamedTuple):
@@ -23,7 +24,7 @@ class ModelFile(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Name, size in bytes and SHA-256 of the file; None where it cannot be read. External data is not included."""
-        unknown = {"path": self.name, "bytes": None, "sha256": None}
+        unknown = unread(self.name)
         if not os.path.isfile(self.path):
             return unknown  # a pipe would have to be read to its end
         try:
@@ -40,22 +41,33 @@ class Finished(NamedTuple):
     """One conversion or dry run that has ended.
 
     `destination` is None for a dry run, and `report` where the conversion failed before there was one. `exit_status` is that of
-    the command line.
+    the command line. `rewrites` are those of the report while the model is still there, for drawings.
     """
 
     source: ModelFile
     destination: ModelFile | None
-    report: Report | None
+    report: ReportData | None
     error: BaseException | None
     exit_status: int
+    target: str = ""
+    """What was asked for, such as "opset 13" or "openvino-2024.2"; "" where the opset stays, or nothing is known about it."""
+    rewrites: Sequence[Rewrite] = ()
 
     @classmethod
-    def of(cls, source: ModelFile, destination: ModelFile | None, report: Report | None, error: Exception | None) -> Finished:
+    def of(
+        cls,
+        source: ModelFile,
+        destination: ModelFile | None,
+        report: ReportData | None,
+        error: Exception | None,
+        target: str = "",
+        rewrites: Sequence[Rewrite] = (),
+    ) -> Finished:
         """Make the record with the exit status that follows, and without rewrites that no report can show."""
         if error is not None:
-            return cls(source, destination, report, error, status_and_line(error)[0])
+            return cls(source, destination, report, error, status_and_line(error)[0], target)
         status = UnconvertibleError.exit_status if report is not None and report.blockers else 0
-        return cls(source, destination, report and _without_unprintable(report), None, status)
+        return cls(source, destination, report, None, status, target, printable(rewrites))
 
     @property
     def outcome(self) -> str:
@@ -64,8 +76,7 @@ class Finished(NamedTuple):
             if self.destination is not None:
                 return "converted"
             return "convertible" if self.report is not None and not self.report.blockers else "not convertible"
-        names = {1: "not convertible", 2: "unusable", 3: "failed a check"}
-        return names[self.error.exit_status] if isinstance(self.error, SplitRewriteError) else "failed"
+        return outcome_of(self.error.exit_status) if isinstance(self.error, SplitRewriteError) else "failed"
 
     @property
     def blockers(self) -> Sequence[Blocker]:
@@ -78,9 +89,3 @@ class Finished(NamedTuple):
     def written(self) -> ModelFile | None:
         """The file with the result; None where nothing was written."""
         return self.destination if self.error is None else None
-
-
-def _without_unprintable(report: Report) -> Report:
-    """`report` without the rewrites of nodes whose names are not valid UTF-8, which text, page and JSON cannot show."""
-    printable = [r for r in report.rewrites if all(map(has_text_names, (r.original, *r.nodes)))]
-    return replace(report, rewrites=printable)

@@ -8,43 +8,36 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import onnx
-from onnx import GraphProto, NodeProto, printer
-
-from ..errors import Blocker
-from ..graph.protos import shown_name
-from .finished import Finished
+from ..document import Document, head
+from .finished import Finished, ModelFile
 
 if TYPE_CHECKING:
     from ..comparison.verdicts import Comparison
-    from .summary import Report
-
-SCHEMA = "split-rewrite/report"
-SCHEMA_VERSION = 1
-LONGEST_TEXT = 2_000
-"""The number of characters after which the text of a node is cut; it may contain large constants."""
-
-Document = dict[str, Any]
+    from .data import ReportData
 
 
 def make_document(finished: Finished) -> Document:
     """All facts about one conversion, as JSON types."""
-    report, error = finished.report, finished.error
+    report, error, written = finished.report, finished.error, finished.written
     return {
-        "schema": SCHEMA,
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"split-rewrite": version("split-rewrite"), "onnx": onnx.__version__},
-        "outcome": finished.outcome,
-        "exit_status": finished.exit_status,
-        "message": "" if error is None else str(error),
-        "input": finished.source.facts(),
-        "output": None if finished.written is None else finished.written.facts(),
-        "blockers": [_blocker(blocker) for blocker in finished.blockers],
+        **head(
+            finished.outcome,
+            finished.exit_status,
+            "" if error is None else str(error),
+            finished.source.facts(),
+            None if written is None else written.facts(),
+            [blocker.to_dict() for blocker in finished.blockers],
+        ),
         **({} if report is None else _done(report)),
     }
+
+
+def document_of(report: ReportData) -> Document:
+    """The document of a report alone. A model in memory has no path, and sizes and digests are null."""
+    result = ModelFile(report.destination, "") if report.checked else None
+    return make_document(Finished.of(ModelFile(report.name, ""), result, report, None))
 
 
 def dump(document: Document) -> str:
@@ -58,11 +51,7 @@ def dump_line(document: Document) -> str:
     return text.encode(errors="backslashreplace").decode() + "\n"
 
 
-def _blocker(blocker: Blocker) -> Document:
-    return blocker._asdict()
-
-
-def _done(report: Report) -> Document:
+def _done(report: ReportData) -> Document:
     return {
         "opset": {"before": report.source_opset, "after": report.target_opset},
         "ir_version": {"before": report.source_ir_version, "after": report.ir_version},
@@ -72,12 +61,15 @@ def _done(report: Report) -> Document:
         "inexact_rules": sorted(report.inexact),
         "changes": [change._asdict() for change in report.changes],
         "rewrites": list(_rewrites(report)),
-        "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "warning"],
+        "warnings": [remark.to_dict() for remark in report.remarks if remark.kind in ("warning", "empty")],
         "not_loaded": report.not_loaded,
         "runtimes": report.runtimes,
-        "avoided": [remark._asdict() for remark in report.remarks if remark.kind == "avoided"],
-        "data_files": report.notes,
-        "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
+        "avoided": [remark.to_dict() for remark in report.remarks if remark.kind == "avoided"],
+        "fallback": [remark.to_dict() for remark in report.remarks if remark.kind == "fallback"],
+        "unchecked": [remark.to_dict() for remark in report.remarks if remark.kind == "unchecked"],
+        "data_files": list(report.notes),
+        "weights": None if report.weights is None else report.weights._asdict(),
+        "left": [remark.to_dict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),
         "verified": None if report.verified is None else report.verified._asdict(),
@@ -86,32 +78,21 @@ def _done(report: Report) -> Document:
         else {
             "lowest": report.reach.lowest,
             "highest": report.reach.highest,
-            "below": [_blocker(blocker) for blocker in report.reach.below],
-            "above": [_blocker(blocker) for blocker in report.reach.above],
+            "below": [blocker.to_dict() for blocker in report.reach.below],
+            "above": [blocker.to_dict() for blocker in report.reach.above],
         },
     }
 
 
-def _rewrites(report: Report) -> Iterable[Document]:
+def _rewrites(report: ReportData) -> Iterable[Document]:
     for rewrite in report.rewrites:
-        before = rewrite.original
         yield {
-            "where": rewrite.scope.where,
-            "op_type": before.op_type,
-            "node": shown_name(before),
-            "before": node_text(before),
-            "after": [node_text(node) for node in rewrite.nodes],
+            "where": rewrite.where,
+            "op_type": rewrite.op_type,
+            "node": rewrite.node,
+            "before": rewrite.before,
+            "after": list(rewrite.after),
         }
-
-
-def node_text(node: NodeProto) -> str:
-    """`node` in ONNX's text form, cut if it is long."""
-    try:
-        graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
-    except Exception:  # onnx cannot print text that is not UTF-8, or a tensor whose data does not fit its shape
-        return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
-    text = " ".join(graph.partition("{")[2].rpartition("}")[0].split())
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " …"
 
 
 def _comparison(comparison: Comparison) -> Document:

@@ -27,7 +27,7 @@ def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
     code = totals.exit_status
     count = len(totals.entries)
     good = sum(entry.exit_status == 0 for entry in totals.entries)
-    title = f"{count:,} model{'s' * (count != 1)}, {good:,} good"
+    title = f"{good:,} of {count:,} model{'s' * (count != 1)} without errors"
     tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{number:,}</dd></div>" for name, number in totals.outcomes.items())
     head = (
         f"{status(code == 0, f'exit status {code}')}"
@@ -39,7 +39,7 @@ def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
 
 
 def _obstacles(obstacles: Sequence[Obstacle], pages: Mapping[int, str]) -> str:
-    note = "“Alone” counts the models that have no other blocker: so many would be converted if this one were fixed."
+    note = "“Alone” counts the models that this blocker alone stops: fixing it would convert them."
     rows = [
         (html_text(each.text, _LONGEST), f"{len(each.models):,}", f"{each.freed:,}", _links(each.models, pages))
         for each in obstacles

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from ..errors import Blocker
+from .data import ReportData
 from .finished import Finished, ModelFile
 from .page_changes import changes
 from .page_parts import frame, html_lines, html_name, html_text, status, step
@@ -22,7 +23,6 @@ from .page_sections import (
     remarks_section,
     rules_section,
 )
-from .summary import Report
 
 if TYPE_CHECKING:
     from ..comparison.verdicts import Comparison
@@ -33,9 +33,9 @@ def make_page(finished: Finished) -> str:
     end, report, is_good = finished.outcome, finished.report, finished.exit_status == 0
     sections = [_Section("blockers", "What cannot be converted", blockers_section(finished.blockers))]
     if report is not None:
-        sections += _sections(report)
+        sections += _sections(finished, report)
     shown = [section for section in sections if section.body]
-    title = _title(end, report)
+    title = _title(end, report, finished.target)
     files = html_name(finished.source.name) + (f" → {html_name(finished.written.name)}" if finished.written else "")
     head = (
         f'{status(is_good, html_text(end))}<h1>{html_text(title)}</h1><p class="lead">{files}</p>'
@@ -60,22 +60,28 @@ class _Section:
         return f'<section id="{self.label}"><h2>{self.title}</h2>{note}{self.body}</section>'
 
 
-def _sections(report: Report) -> list[_Section]:
-    warnings, left = ([r for r in report.remarks if r.kind == kind] for kind in ("warning", "left"))
+def _sections(finished: Finished, report: ReportData) -> list[_Section]:
+    kinds = ("warning", "empty", "left", "fallback", "unchecked")
+    warnings, empty, left, fallback, unchecked = ([r for r in report.remarks if r.kind == kind] for kind in kinds)
     drawn = "Each distinct rewrite once: the nodes as they were, and what stands in their place. What adds most nodes comes first."
     return [
         _Section("reach", "How far it can go", "" if report.reach is None else reach_section(report, report.reach)),
         _Section("warnings", "Warnings", remarks_section(warnings, "Warning") + about_the_result(report)),
-        _Section("changes", "What changed", changes(report), drawn if report.rewrites else ""),
+        _Section("fallback", "Left to the CPU", remarks_section(fallback, "Why")),
+        _Section("unchecked", "Not checked", remarks_section(unchecked, "What the list says in words")),
+        _Section("changes", "What changed", changes(finished), drawn if finished.rewrites else ""),
         _Section("operators", "Operators", operators_section(report)),
         _Section("rules", "Rules", rules_section(report)),
         _Section("comparison", "Comparison", "" if report.comparison is None else comparison_section(report.comparison)),
+        _Section("empty", "Empty tensors", remarks_section(empty, "What happens"), "What happens to empty tensors."),
         _Section("left", "Not simplified", remarks_section(left, "Why"), "Nodes that a simplification left as they are, and why."),
     ]
 
 
-def _title(end: str, report: Report | None) -> str:
-    target = "" if report is None or report.target_opset is None else f" to opset {report.target_opset}"
+def _title(end: str, report: ReportData | None, asked: str) -> str:
+    target = f" to {asked}" if asked else ""
+    if report is not None and report.target_opset is not None:
+        target = f" to opset {report.target_opset}"
     if report is not None and report.source_opset == report.target_opset and end in ("converted", "convertible"):
         opset = "" if report.target_opset is None else f" at opset {report.target_opset}"
         return f"{'Rewritten' if end == 'converted' else 'Can be rewritten'}{opset}"
@@ -99,7 +105,7 @@ def _message(end: str, blockers: Sequence[Blocker], error: BaseException | None)
     return f'<p class="message">{html_lines(text)}</p><p class="lead">Nothing was written.</p>'
 
 
-def _tiles(report: Report) -> str:
+def _tiles(report: ReportData) -> str:
     rules = report.applied
     changed = len(report.rewrites)
     tiles = [
@@ -114,11 +120,15 @@ def _tiles(report: Report) -> str:
     if report.checked:
         tiles.append(("Check", "passed", html_text(report.checked)))
         tiles.append(("Comparison", *_verdict(report.comparison)))
+    if report.runtimes:
+        tiles.insert(0, ("For", html_text(report.runtimes), ""))
+    if report.verified is not None:
+        tiles.append(("Verified", "equal", html_text(str(report.verified))))
     cells = "".join(f"<div><dt>{label}</dt><dd>{value}<small>{small}</small></dd></div>" for label, value, small in tiles)
     return f'<dl class="tiles">{cells}</dl>'
 
 
-def _node_counts(report: Report) -> tuple[str, str]:
+def _node_counts(report: ReportData) -> tuple[str, str]:
     before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
     kinds = len(report.operators_before), len(report.operators_after)
     if not report.checked:
@@ -145,6 +155,8 @@ def _facts(finished: Finished) -> str:
     rows = [("Input", _file(finished.source))]
     if finished.written is not None:
         rows.append(("Output", _file(finished.written)))
+    if finished.report is not None and finished.report.weights is not None:
+        rows.append(("Weights", html_text(str(finished.report.weights))))
     rows.append(("Versions", f"split-rewrite {html_text(version('split-rewrite'))}, onnx {html_text(onnx.__version__)}"))
     rows.append(("Exit status", str(finished.exit_status)))
     return f"<dl>{''.join(f'<dt>{label}</dt><dd>{value}</dd>' for label, value in rows)}</dl>"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from ..graph.protos import subgraphs
 from .distinct_rewrites import DistinctRewrite, distinct_rewrites
 from .drawing import LARGE, MAX_NODES, Values, draw, node_line
-from .json_document import node_text
 from .page_parts import MAX_NAMES, html_lines, html_name, html_text, signed
+from .rewritten import node_text
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from .summary import Report
+    from .finished import Finished
 
 MAX_DRAWINGS = 20
 """The number of distinct rewrites that are drawn; further ones are written as text."""
@@ -33,10 +33,10 @@ MAX_LINES = 40
 """The number of nodes of one rewrite that are written as text."""
 
 
-def changes(report: Report) -> str:
-    if not report.rewrites:
-        return "" if report.blockers else "<p>No node had to change.</p>"
-    found = distinct_rewrites(report.rewrites)
+def changes(finished: Finished) -> str:
+    if not finished.rewrites:
+        return "" if finished.blockers else "<p>No node had to change.</p>"
+    found = distinct_rewrites(finished.rewrites)
     cards: list[str] = []
     drawings = drawn = written = 0
     for number, rewrite in enumerate(found[:MAX_SHOWN]):

@@ -10,8 +10,9 @@ from ..engine.registry import registry
 from ..engine.selection import MECHANISMS
 from ..errors import Blocker
 from ..opsets.transitions import newest_opset
+from .data import ReportData
 from .page_parts import Cells, breakable, folded, html_name, html_places, html_text, signed, table
-from .summary import Report, alike
+from .summary import alike
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
@@ -31,7 +32,7 @@ def _blocker_row(group: Sequence[Blocker]) -> Cells:
     return html_text(first.op_type), f"{len(group):,}", html_text(first.transition), reason, html_places(names)
 
 
-def reach_section(report: Report, reach: Reach) -> str:
+def reach_section(report: ReportData, reach: Reach) -> str:
     items: list[str] = []
     for opset in range(1, max(newest_opset(), report.target_opset or 1) + 1):
         labels = [
@@ -67,7 +68,7 @@ def remarks_section(remarks: Iterable[Remark], header: str) -> str:
     return table(f"{header} by operator", ("Operator", "Nodes#", header, "Where"), rows)
 
 
-def about_the_result(report: Report) -> str:
+def about_the_result(report: ReportData) -> str:
     """The warnings that are about the result as a whole, not about a single node."""
     loading = f"<p>{html_text(report.not_loaded)}</p>" if report.not_loaded else ""
     return loading + _not_compared(report.comparison)
@@ -81,20 +82,26 @@ def _not_compared(comparison: Comparison | None) -> str:
     return f"<p>The result {how}: {html_text(comparison.reason, 1000)}</p>"
 
 
-def operators_section(report: Report) -> str:
+def operators_section(report: ReportData) -> str:
     before, after = report.operators_before, report.operators_after
     if not report.checked:
         rows = [(html_text(name), f"{count:,}") for name, count in sorted(before.items())]
         return folded(f"The {len(rows)} operators of the model", table("Operators", ("Operator", "Nodes#"), rows))
-    headers = ("Operator", "Before#", "After#", "Change#")
-    changed = [(html_text(name), f"{b:,}", f"{a:,}", signed(a - b)) for name, (b, a) in report.changed_operators.items()]
-    same = [(html_text(name), f"{count:,}") for name, count in sorted(before.items()) if after[name] == count]
+    headers = ("Operator", "Before#", "After#", "Change#", "Why")
+    reasons = report.reasons
+    changed = [
+        (html_text(name), f"{b:,}", f"{a:,}", signed(a - b), html_text(reasons[name], 400))
+        for name, (b, a) in report.changed_operators.items()
+    ]
+    same = [(html_text(name), f"{count:,}") for name, count in sorted(before.items()) if after.get(name) == count]
     body = table("Operators whose number changed", headers, changed) or '<p class="note">No operator changed in number.</p>'
     unchanged = table("Operators whose number stayed", ("Operator", "Nodes#"), same)
-    return body + (folded(f"{len(same)} operators as many as before", unchanged) if same else "")
+    return body + (
+        folded(f"{len(same)} operator{'s' * (len(same) != 1)} with the same number of nodes as before", unchanged) if same else ""
+    )
 
 
-def rules_section(report: Report) -> str:
+def rules_section(report: ReportData) -> str:
     summaries = {rule.name: rule.summary for rule in registry}
     rows: list[Cells] = []
     for name, count in report.applied.most_common():

@@ -1,96 +1,24 @@
-"""The report of a conversion, and its text form."""
+"""The text form of a report."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from ..errors import listed
+from .data import remarks_of
 
 if TYPE_CHECKING:
     from ..comparison.verdicts import Comparison
-    from ..comparison.verification import Verified
-    from ..engine.outcome import Change, Remark, Rewrite
-    from ..engine.reach import Reach
     from ..engine.registry import Rule
     from ..errors import Blocker
+    from .data import ReportData
 
 
-@dataclass
-class Report:
-    """Everything that a conversion reports. Opsets are those of the default domain, None where the model does not import it."""
-
-    source_opset: int | None
-    target_opset: int | None
-    source_ir_version: int
-    ir_version: int
-    operators_before: Counter[str] = field(default_factory=Counter)
-    """The number of nodes of each operator ("domain::op_type" outside the default domain) before the
-    conversion, in all graphs and functions.
-    """
-    operators_after: Counter[str] = field(default_factory=Counter)
-    changes: list[Change] = field(default_factory=list)
-    """Every use of a rule that changed a node."""
-    rewrites: list[Rewrite] = field(default_factory=list)
-    """All changes taken together, one entry for each node of the original."""
-    inexact: set[str] = field(default_factory=set)
-    """The rules in `changes` whose results may differ in the last bits."""
-    sums: bool = False
-    """Whether one of these rules adds up many terms, which may cancel out."""
-    remarks: list[Remark] = field(default_factory=list)
-    blockers: list[Blocker] = field(default_factory=list)
-    """In a dry run, the nodes that cannot be converted."""
-    reach: Reach | None = None
-    """In a dry run, the opsets within reach."""
-    not_loaded: str = ""
-    """A warning where the installed onnxruntime does not load models of the target opset, else ""."""
-    runtimes: str = ""
-    """The runtimes that the result is for, such as "OpenVINO 2024.2 and MNN 3.6"."""
-    notes: list[str] = field(default_factory=list)
-    """Messages for the user about the data files."""
-    checked: str = ""
-    comparison: Comparison | None = None
-    verified: Verified | None = None
-    """The result of --verify-with: the result computes the same in another runtime. None where this was not requested."""
-
-    @property
-    def applied(self) -> Counter[str]:
-        """The number of nodes that each rule changed, by the name of the rule."""
-        return Counter(change.rule for change in self.changes)
-
-    @property
-    def changed_operators(self) -> dict[str, tuple[int, int]]:
-        """The operators whose number of nodes changed: name → (before, after)."""
-        names = sorted(self.operators_before.keys() | self.operators_after.keys())
-        pairs = {name: (self.operators_before[name], self.operators_after[name]) for name in names}
-        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-    @property
-    def growth(self) -> list[tuple[str, int, int]]:
-        """The operators that became more nodes: (name, nodes of the original, nodes that replace them),
-        those that added most first.
-        """
-        before = Counter(rewrite.op_type for rewrite in self.rewrites)
-        after: Counter[str] = Counter()
-        for rewrite in self.rewrites:
-            after[rewrite.op_type] += len(rewrite.nodes)
-        grown = [(name, count, after[name]) for name, count in before.items() if after[name] > count]
-        return sorted(grown, key=lambda entry: (entry[1] - entry[2], entry[0]))
-
-    @property
-    def warnings(self) -> list[str]:
-        """Messages for the user about a conversion that succeeded, one line each. A message about many nodes is given once."""
-        return list(_warnings(self))
-
-    def __str__(self) -> str:
-        """The report as a short table."""
-        return summary(self) if self.reach is None else verdict(self)
-
-
-def summary(report: Report) -> str:
+def summary(report: ReportData) -> str:
     """The report as a short table: lines separated by newlines."""
-    left = len(_remarks(report, "left"))
+    left = len(remarks_of(report, "left"))
     rows = [
         *_for_runtimes(report),
         ("opset", _step(report.source_opset, report.target_opset)),
@@ -100,6 +28,8 @@ def summary(report: Report) -> str:
         *([("grew most", _growth(report))] if report.growth else []),
         *_group("rules", aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
         *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
+        *([("weights", str(report.weights))] if report.weights else []),
+        *_fallback(report),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
         *([("verified", str(report.verified))] if report.verified else []),
@@ -107,31 +37,15 @@ def summary(report: Report) -> str:
     return "\n".join(aligned(rows))
 
 
-def _warnings(report: Report) -> Iterator[str]:
-    """The lines of `Report.warnings`."""
-    alike: dict[tuple[str, str], list[Remark]] = {}
-    yield from report.notes
-    for remark in _remarks(report, "warning"):
-        alike.setdefault((remark.op_type, remark.message), []).append(remark)
-    for (op_type, message), (first, *others) in alike.items():
-        more = f" and {len(others):,} more" if others else ""
-        yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
-    if report.not_loaded:
-        yield report.not_loaded
-    if report.comparison is not None and report.comparison.status == "not compared":
-        yield f"the result was not compared: {report.comparison.reason}"
-    if report.comparison is not None and report.comparison.status == "partly compared":
-        yield f"the result was compared in part: {report.comparison.reason}"
-    if report.comparison is not None and report.comparison.refused:
-        yield f"the result is equal in another runtime alone: {report.comparison.reason}"
-
-
-def details(report: Report) -> Iterator[str]:
+def details(report: ReportData) -> Iterator[str]:
     """Lines about what each rule changed, the remarks about nodes, and the comparison of each output."""
     yield from map(str, report.changes)
-    yield from (f"warning: {remark}" for remark in _remarks(report, "warning"))
-    yield from (f"not simplified: {remark}" for remark in _remarks(report, "left"))
+    yield from (f"warning: {remark}" for remark in remarks_of(report, "warning"))
+    yield from (f"empty tensors: {remark}" for remark in remarks_of(report, "empty"))
+    yield from (f"not simplified: {remark}" for remark in remarks_of(report, "left"))
     yield from avoided(report)
+    yield from (f"on the CPU: {remark}" for remark in remarks_of(report, "fallback"))
+    yield from (f"not checked: {remark.op_type}: {remark.message}" for remark in remarks_of(report, "unchecked"))
     if report.comparison is None:
         return
     if report.comparison.status == "equal" and report.comparison.reason:
@@ -147,9 +61,9 @@ def details(report: Report) -> Iterator[str]:
         )
 
 
-def avoided(report: Report) -> Iterator[str]:
+def avoided(report: ReportData) -> Iterator[str]:
     """The nodes that were rewritten because a runtime refuses them or computes them wrongly."""
-    yield from (f"avoided: {remark}" for remark in _remarks(report, "avoided"))
+    yield from (f"avoided: {remark}" for remark in remarks_of(report, "avoided"))
 
 
 def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
@@ -167,12 +81,18 @@ def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
     return "\n".join(aligned(sorted(rows)))
 
 
-def _for_runtimes(report: Report) -> list[tuple[str, str]]:
+def _for_runtimes(report: ReportData) -> list[tuple[str, str]]:
     return [("for", report.runtimes)] if report.runtimes else []
 
 
-def _remarks(report: Report, kind: Literal["left", "warning", "avoided"]) -> list[Remark]:
-    return [remark for remark in report.remarks if remark.kind == kind]
+def _fallback(report: ReportData) -> list[tuple[str, str]]:
+    """The nodes that runtimes leave to the CPU, as "3 of 120 nodes: TopK, NonMaxSuppression", and what nobody checked."""
+    left, unchecked = remarks_of(report, "fallback"), remarks_of(report, "unchecked")
+    total = sum(report.operators_after.values())
+    names = listed(sorted({remark.op_type for remark in left}))
+    rows = [("on the CPU", f"{len(left):,} of {total:,} nodes: {names} (-v says why)")] if left else []
+    conditions = "1 condition" if len(unchecked) == 1 else f"{len(unchecked):,} conditions"
+    return [*rows, *([("not checked", f"{conditions} that the list states in words (-v lists them)")] if unchecked else [])]
 
 
 def _step(before: int | None, after: int | None) -> str:
@@ -207,7 +127,7 @@ def _comparison_of_pieces(comparison: Comparison) -> str:
     return f"{text}; {rest} distinct not compared: see the warning" if rest else text
 
 
-def _totals(report: Report) -> str:
+def _totals(report: ReportData) -> str:
     """The number of nodes before and after, in all graphs and functions."""
     before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
     return f"{before:,}, unchanged" if before == after else f"{before:,} → {after:,} ({after - before:+,})"
@@ -217,14 +137,15 @@ MOST_GROWN = 3
 """The number of operators that the summary names because they became more nodes."""
 
 
-def _growth(report: Report) -> str:
+def _growth(report: ReportData) -> str:
     """The operators that became more nodes, as "Gelu: 2 → 10, LayerNormalization: 1 → 9"."""
     return ", ".join(f"{name}: {before:,} → {after:,}" for name, before, after in report.growth[:MOST_GROWN])
 
 
-def _counts(report: Report) -> Iterator[tuple[str, ...]]:
+def _counts(report: ReportData) -> Iterator[tuple[str, ...]]:
+    reasons = report.reasons
     for name, (before, after) in report.changed_operators.items():
-        yield name, f"{before:,} → {after:,}"
+        yield name, f"{before:,} → {after:,}", reasons[name]
 
 
 def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
@@ -267,11 +188,19 @@ def likeness(blocker: Blocker) -> tuple[str, str, str, str]:
     return blocker.op_type, blocker.transition, reason, hint
 
 
+def kind_of(blocker: Blocker) -> tuple[str, str, str]:
+    """Operator, transition and reason without names and shapes, which are equal for the same obstacle in different models."""
+    op_type, transition, reason, _ = likeness(blocker)
+    return op_type, transition, _SHAPE.sub("shape (…)", reason)
+
+
+_SHAPE = re.compile(r"shape [(\[][^)\]]*[)\]]")
+"""A shape in a message."""
 _QUOTED = re.compile(r"'[^']*'")
 """A quoted name in a message."""
 
 
-def verdict(report: Report) -> str:
+def verdict(report: ReportData) -> str:
     """The findings of a dry run, as a short table."""
     answer = f"{_nodes(len(report.blockers))} cannot be converted" if report.blockers else "can be converted"
     rows = [*_for_runtimes(report), ("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import Blocker
-from .summary import likeness
+from .summary import kind_of
 
 _ORDER = ("converted", "convertible", "not convertible", "unusable", "failed a check", "failed")
 
@@ -22,7 +22,7 @@ class Obstacle(NamedTuple):
     @property
     def text(self) -> str:
         """The operator, transition and reason, without names of nodes or values."""
-        op_type, transition, reason, _ = likeness(self.example)
+        op_type, transition, reason = kind_of(self.example)
         return f"{op_type} {transition}: {reason}" if transition else f"{op_type}: {reason}"
 
     @property
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
     @property
     def obstacles(self) -> set[tuple[str, ...]]:
         """The kinds of blockers that stop the model: their texts without names."""
-        return {likeness(blocker) for blocker in self.blockers}
+        return {kind_of(blocker) for blocker in self.blockers}
 
     @property
     def first_blocker(self) -> str:
@@ -97,7 +97,7 @@ class Totals:
         """The obstacles, starting with the one that stops most models."""
         found: dict[tuple[str, ...], Obstacle] = {}
         for entry in self.in_order:
-            for key, blocker in {likeness(blocker): blocker for blocker in reversed(entry.blockers)}.items():
+            for key, blocker in {kind_of(blocker): blocker for blocker in reversed(entry.blockers)}.items():
                 found.setdefault(key, Obstacle(blocker, [])).models.append(entry)
         return sorted(found.values(), key=lambda obstacle: (-len(obstacle.models), obstacle.text))
 

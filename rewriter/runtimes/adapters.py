@@ -12,6 +12,7 @@ each pair, because shapes may differ.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -167,34 +168,45 @@ class Ncnn:
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
         import ncnn  # type: ignore[import-not-found]
 
-        base = self._converted(inputs)
-        with open(f"{base}_ncnn.py", encoding="utf-8") as program:
-            text = program.read()
-        given, wanted = (re.findall(rf"{name}\d+\.numpy\(.*?batch_index=(\d+)\)", text) for name in ("in", "out"))
-        with ncnn.Net() as net:
-            if net.load_param(f"{base}.ncnn.param") or net.load_model(f"{base}.ncnn.bin"):
-                raise RuntimeError("ncnn cannot load what pnnx made of the model")
-            with net.create_extractor() as extractor:
-                for index, (value, batch) in enumerate(zip(inputs, given, strict=True)):
-                    extractor.input(f"in{index}", ncnn.Mat(np.ascontiguousarray(value), batch_index=int(batch)).clone())
-                found = [extractor.extract(f"out{index}") for index in range(len(wanted))]
-                if any(status for status, _ in found):
-                    raise RuntimeError("ncnn does not compute an output")
-                return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in zip(found, wanted, strict=True)]
+        with tempfile.TemporaryDirectory() as folder:
+            base = os.path.join(folder, "model")
+            self._convert(inputs, base)
+            with open(f"{base}_ncnn.py", encoding="utf-8") as program:
+                text = program.read()
+            given, wanted = (re.findall(rf"{name}\d+\.numpy\(.*?batch_index=(\d+)\)", text) for name in ("in", "out"))
+            with ncnn.Net() as net:
+                if net.load_param(f"{base}.ncnn.param") or net.load_model(f"{base}.ncnn.bin"):
+                    raise RuntimeError("ncnn cannot load what pnnx made of the model")
+                with net.create_extractor() as extractor:
+                    for index, (value, batch) in enumerate(zip(inputs, given, strict=True)):
+                        extractor.input(f"in{index}", ncnn.Mat(np.ascontiguousarray(value), batch_index=int(batch)).clone())
+                    found = [extractor.extract(f"out{index}") for index in range(len(wanted))]
+                    if any(status for status, _ in found):
+                        raise RuntimeError("ncnn does not compute an output")
+                    return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in zip(found, wanted, strict=True)]
 
-    def _converted(self, inputs: Sequence[np.ndarray]) -> str:
-        """Convert the model with pnnx. Returns the prefix of the files that it writes beside the model."""
+    def _convert(self, inputs: Sequence[np.ndarray], base: str) -> None:
+        """Convert the model with pnnx to files whose names begin with `base`.
+
+        They are named here, because pnnx would derive their names from that of the model, with other characters in it.
+        """
         kinds = {"b": "u", "u": "u", "i": "i", "f": "f"}
         types = (f"{kinds[value.dtype.kind]}{8 * value.itemsize}" for value in inputs)
         shapes = (str(list(value.shape)).replace(" ", "") for value in inputs)
         inputshape = ",".join(map("".join, zip(shapes, types, strict=True)))
-        done = subprocess.run(
-            [self._pnnx, self._path, f"inputshape={inputshape}"], capture_output=True, text=True, errors="replace"
-        )
-        base = os.path.splitext(self._path)[0]
+        suffixes = {"pnnxparam": ".pnnx.param", "pnnxbin": ".pnnx.bin", "pnnxpy": "_pnnx.py", "pnnxonnx": ".pnnx.onnx"}
+        suffixes |= {"ncnnparam": ".ncnn.param", "ncnnbin": ".ncnn.bin", "ncnnpy": "_ncnn.py"}
+        files = [f"{key}={base}{suffix}" for key, suffix in suffixes.items()]
+        command = [self._pnnx, self._path, f"inputshape={inputshape}", *files]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        finally:
+            with contextlib.suppress(OSError):
+                os.remove(f"{os.path.splitext(self._path)[0]}.pnnxsim.onnx")  # pnnx leaves it beside the model
         if not os.path.exists(f"{base}_ncnn.py"):
-            raise RuntimeError(f"pnnx ends with status {done.returncode}, and writes nothing")
-        return base
+            lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            told = lines[0] if lines else f"it ends with status {done.returncode}"
+            raise RuntimeError(f"pnnx does not convert the model: {told}")
 
 
 ADAPTERS = {

@@ -39,7 +39,7 @@ def disagreement(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], boun
 
 
 def difference_of(expected: np.ndarray, got: np.ndarray, bounds: Bounds = USUAL) -> str:
-    """As `disagreement`, for one output: "has 3 instead of 2 at place 1, 1 in all"."""
+    """As `disagreement`, for one output: "is 3 instead of 2 at element 1; 1 of 2 elements differ"."""
     if expected.shape != got.shape and not (expected.size == got.size == 1):
         return f"has the shape {list(got.shape)} instead of {list(expected.shape)}"
     numbers, others = (np.asarray(value, np.float64).reshape(-1) for value in (expected, got))
@@ -47,7 +47,8 @@ def difference_of(expected: np.ndarray, got: np.ndarray, bounds: Bounds = USUAL)
     if not wrong.any():
         return ""
     place = int(wrong.argmax())
-    return f"has {others[place]:.6g} instead of {numbers[place]:.6g} at place {place}, {wrong.sum()} in all"
+    more = "" if wrong.size == 1 else f"; {wrong.sum():,} of {wrong.size:,} elements differ"
+    return f"is {others[place]:.6g} instead of {numbers[place]:.6g} at element {place}{more}"
 
 
 def _agree(numbers: np.ndarray, others: np.ndarray, bounds: Bounds) -> np.ndarray:

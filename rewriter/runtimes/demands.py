@@ -7,18 +7,45 @@ from typing import Literal
 
 from ..engine.restrictions import Restrictions
 from ..errors import ArgumentError
+from ..graph.node import Node
 from ..opsets.transitions import newest_opset
-from .profiles import Effect, Profile, find_profile
+from .allowed.findings import Finding
+from .allowed.rules import AllowedList
+from .naming import find_profile
+from .profiles import Effect, Profile
 
 _DOES: dict[Effect, str] = {"wrong": "computes it wrongly", "refused": "refuses it", "crash": "dies of it"}
 Bound = Literal["min", "max", "best"]
 
 
-class Demands:
-    """The combined demands of `profiles`. Raises ArgumentError where no opset suits all of them."""
+class TitledList:
+    """The list of operators of one profile, as the engine asks it."""
 
-    def __init__(self, profiles: Sequence[Profile]) -> None:
+    def __init__(self, title: str, allowed: AllowedList, may_fall_back: bool) -> None:
+        self.title = title
+        self.may_stay = may_fall_back and allowed.otherwise == "fallback"
+        self.must_know = allowed.otherwise == "silent"
+        self.has_notes = allowed.has_notes
+        self._allowed = allowed
+
+    def judge(self, node: Node) -> Finding:
+        """Whether the list allows the node."""
+        return self._allowed.judge(node)
+
+    def notes(self, operator: str) -> list[str]:
+        """What the list says of an operator in words that nobody checks."""
+        return self._allowed.notes(operator)
+
+
+class Demands:
+    """The combined demands of `profiles`. Raises ArgumentError where no opset suits all of them.
+
+    `may_fall_back` permits nodes that a runtime leaves to the CPU.
+    """
+
+    def __init__(self, profiles: Sequence[Profile], may_fall_back: bool = True) -> None:
         self.profiles = tuple(profiles)
+        self._may_fall_back = may_fall_back
         self.lowest = max(self._bounds("min"), default=1)
         self.highest = min([*self._bounds("max"), newest_opset()])
         if self.lowest > self.highest:
@@ -43,6 +70,10 @@ class Demands:
         """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do."""
         return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
 
+    def lacks(self, domain: str) -> bool:
+        """Whether one of the runtimes does not have the operators of `domain`."""
+        return any(domain not in profile.runtime.domains for profile in self.profiles)
+
     @property
     def restrictions(self) -> Restrictions:
         forms: dict[tuple[str, str], str] = {}
@@ -60,7 +91,14 @@ class Demands:
             frozenset(forms) - miscomputed,
             {op_type: profile.title for profile in self.profiles for op_type in profile.facts.operators_refused},
             {name: profile.title for profile in self.profiles for name in profile.facts.types_refused},
+            lists=self.lists,
         )
+
+    @property
+    def lists(self) -> tuple[TitledList, ...]:
+        """The lists of operators that the runtimes allow, of those that have one."""
+        pairs = [(profile.title, profile.facts.allowed) for profile in self.profiles]
+        return tuple(TitledList(title, allowed, self._may_fall_back) for title, allowed in pairs if allowed is not None)
 
     def candidates(self, source: int) -> list[int]:
         """The opsets that all runtimes accept, in order of preference; `source` is the opset of the model.
@@ -84,9 +122,9 @@ class Demands:
         return [bound for bound in bounds if bound is not None]
 
 
-def demands_of(names: Sequence[str]) -> Demands | None:
+def demands_of(names: Sequence[str], may_fall_back: bool = True) -> Demands | None:
     """The demands of the runtimes called `names`; None where there are no names. Raises: as `find_profile` and `Demands`."""
-    return Demands([find_profile(name) for name in dict.fromkeys(names)]) if names else None
+    return Demands([find_profile(name) for name in dict.fromkeys(names)], may_fall_back) if names else None
 
 
 def _shown(profile: Profile) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..engine.registry import registry
-from ..errors import ArgumentError, listed
+from ..errors import listed
 from ..report.summary import aligned
+from .allowed.rules import AllowedList
+from .naming import find_profile, find_runtime
 from .profiles import Effect, Quirk, ReleaseFacts, Runtime, known_runtimes, shown_range
 from .releases import Range
 
@@ -31,21 +33,29 @@ def overview() -> str:
 
 
 def about(name: str) -> str:
-    """Everything that is known about the runtime `name`; for "quirks", the forms that can be avoided. Raises ArgumentError."""
+    """Everything that is known about the runtime `name`, or about one release of it, such as "openvino-2024.2".
+
+    For "quirks", the forms that can be avoided. Raises ArgumentError for unknown names.
+    """
     if name == "quirks":
         return "\n".join(aligned(sorted(forms().items())))
-    runtimes = known_runtimes()
-    if name not in runtimes:
-        raise ArgumentError(f"--list-runtimes {name}: there is no runtime of this name; there are {', '.join(runtimes)}")
-    return "\n".join(_about(runtimes[name]))
+    runtime, release = find_runtime(name, "--list-runtimes")
+    if not release:
+        return "\n".join(_about(runtime))
+    profile = find_profile(name, "--list-runtimes")
+    return "\n".join(_about(replace(runtime, title=profile.title, releases=(profile.facts,), quirks=profile.quirks)))
 
 
 def _about(runtime: Runtime) -> Iterator[str]:
     yield runtime.title
+    if runtime.also:
+        yield f"also: {', '.join(runtime.also)}"
     for facts in runtime.releases:
         yield f"{shown_range(facts.releases)}: {opsets(facts)}, IR version {shown_ir(facts)}; {facts.evidence} ({facts.source})"
         if facts.notes:
             yield f"  {facts.notes}"
+        if facts.allowed is not None:
+            yield f"  {allowed_of(facts.allowed)}"
         if refused := not_taken(facts):
             yield f"  not supported: {', '.join(refused)}"
     instead = forms()
@@ -73,6 +83,14 @@ def _evidence(given: Sequence[str]) -> str:
     probed = list(dict.fromkeys(text.removeprefix(_PROBED) for text in given if text.startswith(_PROBED)))
     others = [text for text in dict.fromkeys(given) if not text.startswith(_PROBED)]
     return "; ".join([*others, *([_PROBED + listed(probed)] if probed else [])])
+
+
+def allowed_of(found: AllowedList) -> str:
+    """The operators that a list allows, those with conditions marked by *."""
+    names = sorted(found.rules if found.operators is None else found.operators)
+    shown = ", ".join(f"{name}*" if name in found.rules else name for name in names)
+    others = {"refuse": "refused", "fallback": "left to the CPU", "silent": "computed wrongly"}[found.otherwise]
+    return f"allowed (* under conditions; others are {others}): {shown}"
 
 
 def not_taken(facts: ReleaseFacts) -> list[str]:

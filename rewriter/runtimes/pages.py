@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .listing import EFFECTS, alike, forms, not_taken, of_operators, opsets, shown_ir
+from .listing import EFFECTS, alike, allowed_of, forms, not_taken, of_operators, opsets, shown_ir
 from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
 
 
@@ -52,6 +52,8 @@ def _page(runtime: Runtime) -> Iterator[str]:
     release = shown_range(newest.releases).rpartition(" ")[2]
     yield f"# {runtime.title}\n"
     yield f"`split-rewrite --for {runtime.name}-{release} model.onnx out.onnx`; [how that works](../runtimes.md).\n"
+    if runtime.also:
+        yield f"Other names: {', '.join(f'`{name}`' for name in runtime.also)}.\n"
     for alias, meant in runtime.aliases.items():
         yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
     yield "## What it supports\n"
@@ -81,6 +83,8 @@ def _page(runtime: Runtime) -> Iterator[str]:
 def _notes(facts: ReleaseFacts) -> Iterator[str]:
     if facts.notes:
         yield f"{shown_range(facts.releases)}: {facts.notes}.\n"
+    if facts.allowed is not None:
+        yield f"{shown_range(facts.releases)}: {allowed_of(facts.allowed)}.\n".replace("*", "\\*")
     if refused := not_taken(facts):
         yield f"{shown_range(facts.releases)} does not support {', '.join(refused)}.\n"
 

@@ -11,7 +11,7 @@ def parse_release(text: str) -> Release:
     """The numbers in `text`, such as "2024.2" or "2024.2.0". Raises ValueError where it is not a release number."""
     parts = text.split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(f"'{text}' is no number of a release")
+        raise ValueError(f"'{text}' is not a release number")
     return tuple(map(int, parts))
 
 

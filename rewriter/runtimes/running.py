@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -15,6 +17,7 @@ import onnx
 
 from ..errors import ArgumentError
 from ..process.child import child_environment
+from ..suggestions import did_you_mean
 from . import adapters
 
 Status = Literal["ran", "refused", "crashed", "hung"]
@@ -32,8 +35,12 @@ class Target:
     def require(self) -> None:
         """Raises ArgumentError where there is no such adapter or interpreter, or where the runtime is not installed there."""
         if ":" not in self.adapter and self.adapter not in adapters.ADAPTERS:
+            suggestion = did_you_mean(self.adapter, adapters.ADAPTERS)
             known = ", ".join(adapters.ADAPTERS)
-            raise ArgumentError(f"there is no adapter for '{self.adapter}'; there are {known}, or name your own as module:class")
+            raise ArgumentError(
+                f"'{self.adapter}' is not a runtime that can be run from here{suggestion} "
+                f"(these can: {known}; or name a class of your own as module:class)"
+            )
         program = f"import runpy; runpy.run_path({adapters.__file__!r})['require']({self.adapter!r})"
         try:
             done = subprocess.run(
@@ -44,7 +51,7 @@ class Target:
         if "PackageNotFoundError" in done.stderr:
             raise ArgumentError(f"{self.adapter} is not installed in the environment of {self.python}")
         if done.returncode:
-            raise ArgumentError(f"the adapter '{self.adapter}' cannot be used: {last_line(done.stderr)}")
+            raise ArgumentError(f"the adapter '{self.adapter}' cannot be used: {own_message(done.stderr)}")
 
 
 class Ran(NamedTuple):
@@ -91,7 +98,7 @@ def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
         return Ran("hung", reason=f"not finished within {target.seconds:g} s")
     if done.returncode < 0 or done.returncode > 128:
         return Ran("crashed", reason=f"ended by signal {abs(done.returncode) % 128}")
-    return Ran("refused", reason=last_line(done.stderr)) if done.returncode else None
+    return Ran("refused", reason=own_message(done.stderr)) if done.returncode else None
 
 
 def _ran(outputs: Path) -> Ran:
@@ -116,7 +123,17 @@ def interface(model: onnx.ModelProto) -> Interface:
     return Interface(tuple(inputs), tuple(value.name for value in model.graph.output))
 
 
-def last_line(text: str) -> str:
-    """The last line of `text` that is not blank, which is the message of an exception."""
-    lines = [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]
-    return lines[-1] if lines else "no reason given"
+_BACKTRACE = re.compile(r"\s*(Stack backtrace|stack backtrace|Backtrace)\b|\s+at \S+:\d+|\s*\d+: (0x[0-9a-f]+|<unknown>)")
+"""A line with which a backtrace of native code begins."""
+
+
+def own_message(text: str) -> str:
+    """What a runtime says about its error, on one line: the message of the exception that ended a child, whose standard error
+    was `text`, without traceback and backtrace.
+    """
+    lines = text.rpartition("Traceback (most recent call last):")[2].splitlines()
+    if "Traceback (most recent call last):" in text:
+        lines = list(dropwhile(lambda line: not line or line[0].isspace(), lines))
+    message = takewhile(lambda line: not _BACKTRACE.match(line), lines)
+    told = [" ".join(line.split()) for line in message if any(map(str.isalpha, line))]
+    return " ".join(told) or "no reason given"

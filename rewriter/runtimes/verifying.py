@@ -16,18 +16,24 @@ from ..comparison.verification import Verified
 from ..errors import CompareError
 from ..process.child import interpreter
 from .agreement import USUAL, Bounds, difference_of
+from .naming import common_name
 from .profiles import known_runtimes
 from .running import Interface, Ran, Target, interface, run_file
 
 
 def target_of(adapter: str, python: str) -> Target:
     """The runtime of `adapter` in the environment of the interpreter `python`, or in this one."""
-    return Target(adapter, python or interpreter(), TIME_LIMIT)
+    return Target(adapter_name(adapter), python or interpreter(), TIME_LIMIT)
+
+
+def adapter_name(given: str) -> str:
+    """The name in `ADAPTERS` of the runtime that a user named, in any spelling; a class of the user's own stays as it is."""
+    return given if ":" in given else common_name(given)
 
 
 def bounds_of(adapter: str, rtol: float | None, atol: float | None) -> Bounds:
     """The bounds in the profile of `adapter`, except those that the user gave."""
-    runtime = known_runtimes().get(adapter)
+    runtime = known_runtimes().get(adapter_name(adapter))
     bounds = USUAL if runtime is None else runtime.tolerance
     return Bounds(bounds.rtol if rtol is None else rtol, bounds.atol if atol is None else atol)
 
@@ -52,11 +58,11 @@ def verify_in(target: Target, result: Path, runs: Sequence[Run], bounds: Bounds)
 
 
 def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
-    """The inputs of one run, in the model's order. Raises CompareError where one is not a numpy array of numbers."""
+    """The inputs of one run, in the model's order. Raises CompareError where one is not a NumPy array of numbers."""
     values = [run.inputs[name] for name in names.inputs]
     for name, value in zip(names.inputs, values, strict=True):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-            raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is not a numpy array of numbers")
+            raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is not a NumPy array of numbers")
     return values
 
 
@@ -68,7 +74,7 @@ def _require_ran(target: Target, ran: Ran) -> None:
 
 def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:
     if not isinstance(expected, np.ndarray) or expected.dtype.kind not in "biuf" or got.dtype.kind not in "biuf":
-        return "cannot be compared: it is not a numpy array of numbers"
+        return "cannot be compared: it is not a NumPy array of numbers"
     return difference_of(expected, got, bounds)
 
 

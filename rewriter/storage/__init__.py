@@ -19,7 +19,7 @@ from .conflicts import (
     standard_input,
     standard_output,
 )
-from .paths import check_destination, identity_of, write_text
+from .paths import check_destination, identity_of, require_new, write_text
 from .reading import read
 from .skeleton import Skeleton
 from .spool import SpooledFile, spooled, spooled_stream
@@ -47,6 +47,7 @@ __all__ = [
     "files_of_model",
     "identity_of",
     "read",
+    "require_new",
     "spooled",
     "spooled_stream",
     "stage",

@@ -254,4 +254,4 @@ def _require_name_of_report(path: Path_) -> None:
         return
     ending, real = os.path.splitext(path)[1], os.path.splitext(os.path.realpath(path))[1]
     if real.lower() != ending.lower():
-        raise PathConflictError(f"{path}: is a link to {os.readlink(path)}, which is no {ending} file; choose another name")
+        raise PathConflictError(f"{path}: is a link to {os.readlink(path)}, which is not a {ending} file; choose another name")

@@ -21,6 +21,12 @@ def check_destination(path: Path_) -> None:
     Destination.of(path)
 
 
+def require_new(path: Path_) -> None:
+    """Raises SplitRewriteError where anything exists at `path`."""
+    if os.path.lexists(path):
+        raise SplitRewriteError(f"{os.fspath(path)}: exists, and is not replaced because of --no-clobber")
+
+
 Place = tuple[int, int, str]
 Identity = tuple[int, int] | Place
 

@@ -11,24 +11,13 @@ from onnx import ModelProto, TensorProto
 
 from ..errors import InvalidModelError
 from . import wire
+from .foreign_formats import foreign_format
 from .payload import CUT_FIELDS, CUT_FROM, DATA_FIELDS, LOCATION_KEY, MARK, is_external, is_kept, refer_to_cut
 from .skeleton import LARGEST_PROTOBUF, Skeleton
 from .source_file import SourceFile, model_file
 from .spool import SpooledFile
 
 PARSED_WHOLE = 1 << 23  # bytes; parsing a file of this size takes less time than looking for what to cut
-
-_TEXT = "is text, not a binary ONNX model"
-_KNOWN_FORMATS = {
-    b"version https://git-lfs": "is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'",
-    b"PK\x03\x04": "is a zip archive (a PyTorch checkpoint or a packed model), not an ONNX model",
-    b"\x89HDF": "is an HDF5 file, not an ONNX model",
-    b"\x1f\x8b": "is compressed with gzip; unpack it first",
-    b"<": f"{_TEXT}; parse it with onnx.parser and save the result",
-    b"{": f"{_TEXT}; load it with onnx.load(format='json') and save the result",
-    b"ir_version": f"{_TEXT}; load it with onnx.load(format='textproto') and save the result",
-}
-"""The first bytes of files of other kinds, and what the message says about each."""
 
 
 def read(path: str | os.PathLike[str]) -> Skeleton:
@@ -45,12 +34,12 @@ def read(path: str | os.PathLike[str]) -> Skeleton:
         proto = _parse(data)
         locations = _locations(data)
     except wire.MalformedError as error:
-        reason = _known_format(file) or f"is corrupt or not an ONNX model: {error}"
+        reason = foreign_format(file) or f"is corrupt or not an ONNX model: {error}"
         raise InvalidModelError(f"{file.name}: {reason}") from error
     except OSError as error:
         raise InvalidModelError(f"{file.name}: cannot be read: {error.strerror}") from error
     if not proto.HasField("graph"):
-        raise InvalidModelError(f"{file.name}: {_known_format(file) or 'has no graph; is it an ONNX model?'}")
+        raise InvalidModelError(f"{file.name}: {foreign_format(file) or 'has no graph, so it is not an ONNX model'}")
     base_dir = None if isinstance(path, SpooledFile) else Path(path).parent
     return Skeleton(proto, file, base_dir, locations)
 
@@ -134,11 +123,3 @@ def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePa
 def _has_payload(tensor: TensorProto) -> bool:
     """Whether any field of `tensor` holds elements."""
     return any(field.name in DATA_FIELDS for field, _ in tensor.ListFields())
-
-
-def _known_format(file: SourceFile) -> str | None:
-    """The kind of the file, if it is a known kind other than a binary ONNX model; else None."""
-    start = file.read(0, min(64, file.size)).lstrip()
-    if start[4:8] == b"ORTM":
-        return "is in the ORT format of onnxruntime, which cannot be converted; use the ONNX model it was made from"
-    return next((text for prefix, text in _KNOWN_FORMATS.items() if start.startswith(prefix)), None)

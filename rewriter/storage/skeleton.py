@@ -140,6 +140,18 @@ class Skeleton:
         raw.raw_data = self._raw(tensor, payload)
         return as_bytes(raw)
 
+    def unpacked(self, tensor: TensorProto, elem_type: int, dims: Sequence[int], name: str) -> TensorProto:
+        """The bytes of `tensor` as a tensor `name` of shape `dims` whose elements are of the packed type `elem_type`.
+
+        They stay on disk if `tensor` is there. Raises ValueError where they do not fit, and InvalidModelError as `packed`.
+        """
+        found = self.packed(tensor)
+        length = found.dims[0]
+        found.name, found.data_type, found.dims[:] = name, elem_type, dims
+        if raw_length(found) != length:
+            raise ValueError(f"{length} bytes do not fit shape {list(dims)}")
+        return found
+
     def _raw(self, tensor: TensorProto, payload: Payload | WidenedPayload | None) -> bytes:
         """The payload of `tensor` as raw data."""
         if payload is None:

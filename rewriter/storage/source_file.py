@@ -8,16 +8,22 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from ..errors import InvalidModelError
+from ..errors import InvalidModelError, MissingModelError
+from ..suggestions import did_you_mean
 from . import wire
 from .spool import SpooledFile
 
 # Windows translates line ends without O_BINARY; elsewhere, a file may become a FIFO that nobody writes to.
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+_MOST_COMPARED = 1000
+"""The number of files in a folder up to which their names are compared with one that does not exist."""
+_SUFFIX = ".onnx"
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ def model_file(path: str | os.PathLike[str]) -> SourceFile:
     name = path.shown if isinstance(path, SpooledFile) else os.fspath(path)
     try:
         status = os.stat(path)
+    except FileNotFoundError as error:
+        raise MissingModelError(f"{name}: there is no such file{_similar_file(path)}") from error
     except (OSError, ValueError) as error:
         raise InvalidModelError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if stat.S_ISDIR(status.st_mode):
@@ -84,6 +92,16 @@ def model_file(path: str | os.PathLike[str]) -> SourceFile:
     if not stat.S_ISREG(status.st_mode):
         raise InvalidModelError(f"{name}: is not a regular file")
     return SourceFile(Path(path), name, _stamp(status))
+
+
+def _similar_file(path: str | os.PathLike[str]) -> str:
+    """A question about a file beside `path` whose name resembles it; empty where there is none, or too many to compare."""
+    folder, name = os.path.split(os.fspath(path))
+    with suppress(OSError):
+        names = os.listdir(folder or os.curdir)
+        if len(names) <= _MOST_COMPARED:
+            return did_you_mean(name, [other for other in names if other.endswith(_SUFFIX)])
+    return ""
 
 
 def location_problem(location: str) -> str:
@@ -127,7 +145,8 @@ def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
-        raise InvalidModelError(f"{name}: does not exist in {base_dir}") from None
+        where = "the folder of the model" if base_dir == Path() else base_dir
+        raise InvalidModelError(f"{name}: there is no such file in {where}") from None
     except OSError as error:
         raise InvalidModelError(f"{name}: cannot be read: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):

@@ -7,7 +7,9 @@ model refers to it before that step, and everything that the old model refers to
 from __future__ import annotations
 
 import errno
+import gzip
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
@@ -15,9 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from .. import progress
+from .. import calls, progress
 from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
+from .data_files import DataFiles
 from .foreign_tensors import ForeignTensors
 from .layout import PAGE, Layout, lay_out
 from .paths import Destination, Path_, create, explained, identity_of, temporary_path
@@ -38,17 +41,36 @@ _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP
 class Staged:
     """A complete model file at `path`, beside its destination, and its data file, if it has one.
 
-    `notes` are sentences about data files that the user has to know. As a context manager, it removes the files unless they were
-    committed.
+    `notes` are sentences about data files that the user has to know, and `data_files` are those that the result needs. As a context
+    manager, it removes the files unless they were committed.
     """
 
     def __init__(self, skeleton: Skeleton, destination: Destination) -> None:
         self.path = temporary_path(destination.folder, ".onnx")
         self.notes: list[str] = []
+        self.data_files: DataFiles | None = None
         self._skeleton = skeleton
         self._destination = destination
         self._old_locations = _data_locations(destination.path)
         self._new_data: Path | None = None
+
+    def pack(self) -> None:
+        """Compress the model file, if the name of its destination ends with .gz: whoever reads such a file unpacks it."""
+        if not is_packed(self._destination.given):
+            return
+        packed = temporary_path(self._destination.folder, ".gz")
+        try:
+            with (
+                explained(self._destination.given),
+                open(self.path, "rb") as model,
+                open(create(packed, self._destination.path), "wb") as out,
+                gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as file,  # the same bytes each time
+            ):
+                shutil.copyfileobj(model, file, _BUFFER)
+            os.replace(packed, self.path)
+        finally:
+            with suppress(OSError):
+                packed.unlink(missing_ok=True)
 
     def commit(self) -> None:
         """Move the model to its destination. At any moment, a reader finds there either the old model or the new one, complete.
@@ -110,7 +132,16 @@ class Staged:
                 layout = self._lay_out(external_data, name)
                 self.notes.append(f"the data is in {name}, because {usual} exists and may be needed by another model")
             _write(out, layout.source, layout.model)
+        self.data_files = self._needed_data(layout, name)
         self._note_unneeded_data(layout, name)
+
+    def _needed_data(self, layout: Layout, data_name: str) -> DataFiles | None:
+        """The files that the result needs; a result that keeps data in the files of the input adds none to them."""
+        if layout.data:
+            return DataFiles((data_name,), wire.length_of(layout.data), is_new=True)
+        kept = [path for path in self._skeleton.data_paths if identity_of(path) in layout.kept]
+        names = tuple(os.path.relpath(path, self._destination.folder) for path in kept)
+        return DataFiles(names, sum(path.stat().st_size for path in kept), is_new=False) if kept else None
 
     def _lay_out(self, external_data: str, data_name: str) -> Layout:
         """Plan the files, with the data file under `data_name`."""
@@ -172,7 +203,8 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
     - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to the data file, wherever it was, and all
       others into the model file. So do always: strings, packed integers (like `int32_data`), int64 vectors of up to 64 KiB, and
       tensors in places where `onnx.load` reads no external data, such as sparse tensors;
-    - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB.
+    - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB, and "inline" if `path` ends
+      with .gz.
     The model at `path` is replaced; if that is a symbolic link, the file that it points to. Data files are never replaced: where
     `<path>.data` exists, the data goes to `<path>.1.data` and so on, unless the replaced model has the same data there. Raises
     InvalidModelError if a payload is missing, unsafe or of the wrong length, and SplitRewriteError if `path` cannot be written;
@@ -180,11 +212,16 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
     """
     staged = Staged(skeleton, Destination.of(path))
     try:
-        staged._write(external_data)
+        staged._write("inline" if external_data == "auto" and is_packed(path) else external_data)
     except BaseException:
         staged.discard()
         raise
     return staged
+
+
+def is_packed(path: Path_) -> bool:
+    """Whether a model at `path` is compressed with gzip, as its name says."""
+    return os.fspath(path).endswith(".gz")
 
 
 def data_names(model: str) -> Iterator[str]:
@@ -267,8 +304,9 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
     is_alike = (os.lseek(out, 0, os.SEEK_CUR) - offset) % PAGE == 0
     copy = _copy_in_kernel if is_alike and hasattr(os, "copy_file_range") else _copy_buffered
     advance = progress.begin("copying", length) if length > _SHOWN else None
-    at_once = _SHOWN if progress.is_shown() else _KERNEL_COPY
+    at_once = _SHOWN if progress.is_shown() or calls.is_watched() else _KERNEL_COPY
     while length:
+        calls.beat()
         try:
             copied = copy(source, offset, min(length, at_once), out)
         except OSError as error:

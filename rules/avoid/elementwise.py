@@ -13,7 +13,7 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 
-@avoid("Three operands or more", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
+@avoid("Three or more operands", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
     """The node becomes a chain of nodes with two operands each."""
     if len(node.inputs) < 3:

@@ -16,7 +16,7 @@ from .rounding import FLOAT8
 
 
 def require_finite_scale(node: Node, index: int) -> None:
-    """Raises Unconvertible where input `index`, a scale, is known and not finite: its quotients are no numbers."""
+    """Raises Unconvertible where input `index`, a scale, is known and not finite: its quotients are not numbers."""
     known = node.constant(index)
     if known is not None and not np.isfinite(known.astype(np.float64)).all():
         raise Unconvertible(f"the scale '{node.input(index)}' is not finite", "correct the model")

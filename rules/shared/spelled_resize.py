@@ -34,6 +34,15 @@ def is_antialiased(node: Node) -> bool:
     return bool(node.attr("antialias", 0)) and node.attr("mode", "nearest") != "nearest"
 
 
+def is_known(node: Node) -> bool:
+    """Whether sizes or scales are constant, or the shapes of data and result say enough about them."""
+    if not node.has_input(SIZES):
+        axes = list(range(node.need_rank()))
+        return node.constant(SCALES) is not None or _aligned(node, axes) is not None
+    shape = node.shape(node.output(0))
+    return node.constant(SIZES) is not None or (shape is not None and all(isinstance(dim, int) for dim in shape))
+
+
 def spell_out(node: Node) -> None:
     """Write the node as Gathers. It has the form of opset 11 to 19, with the inputs roi, scales and sizes."""
     if 0 in (node.shape(0) or ()):
@@ -95,7 +104,7 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(SIZES):
         if node.constant(SCALES) is None and (aligned := _aligned(node, axes)) is not None:
-            _meaning_of_length(node)
+            meaning_of_length(node)
             return aligned
         scales = dict(zip(axes, node.const_input(SCALES, "the scales").tolist(), strict=True))
         found = scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
@@ -124,7 +133,7 @@ def _settled(node: Node, samplings: dict[int, Sampling]) -> dict[int, Sampling]:
     """
     coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
     fractional = {axis: sampling for axis, sampling in samplings.items() if _goes_by_fraction(sampling, coordinates)}
-    if not fractional or _meaning_of_length(node, *fractional.values()) == "onnxruntime":
+    if not fractional or meaning_of_length(node, *fractional.values()) == "onnxruntime":
         return samplings
     return samplings | {axis: each._replace(exact=each.length * each.scale) for axis, each in fractional.items()}
 
@@ -137,7 +146,7 @@ def _goes_by_fraction(sampling: Sampling, coordinates: str) -> bool:
     return {"align_corners": sampling.resized > 1, "pytorch_half_pixel": sampling.resized == 1}.get(coordinates, False)
 
 
-def _meaning_of_length(node: Node, *samplings: Sampling) -> str:
+def meaning_of_length(node: Node, *samplings: Sampling) -> str:
     """Whose meaning a Resize by scales has whose coordinates go by a length that may be no whole number.
 
     Raises Unconvertible where nobody said that, and, without `samplings`, where the specification counts but scales are not known.

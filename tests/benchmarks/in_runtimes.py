@@ -30,7 +30,7 @@ from split_rewrite.rewriter import Options, Samples, SplitRewriteError, Unconver
 from split_rewrite.rewriter.comparison.by_model import run_usual
 from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.runtimes.agreement import disagreement
-from split_rewrite.rewriter.runtimes.profiles import find_profile
+from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.running import Target, interface, run_model
 
 RIGHT, WRONG, REFUSED = "right", "wrong", "refused"

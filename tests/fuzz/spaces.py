@@ -114,7 +114,7 @@ def _has_a_window_of_one_frame(_version: int, choice: Mapping[str, Any]) -> bool
 
 
 def _is_near(_version: int, choice: Mapping[str, Any]) -> bool:
-    """Positions that are no numbers or far away are undefined, or differ in all their digits."""
+    """Positions that are not numbers or far away are undefined, or differ in all their digits."""
     return choice["values"] not in ("special", "mixed")
 
 

@@ -22,7 +22,7 @@ from conditioning import is_amplified
 from mutations import mutated
 from random_models import Case, random_case
 
-from split_rewrite.rewriter import UnconvertibleError, check_convertible
+from split_rewrite.rewriter import UnconvertibleError, check_convertible, convert_file
 from split_rewrite.rewriter.checks.validity import checker_failure
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.comparison.by_model import compare
@@ -31,7 +31,6 @@ from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.comparison.running import model_client
 from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.verdicts import Comparison
-from split_rewrite.rewriter.conversion.driver import convert_file
 from split_rewrite.rewriter.errors import CheckError, CompareError, InvalidModelError
 
 FINDINGS = (

@@ -12,7 +12,7 @@ import numpy as np
 from engines import all_nodes, default_opset
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from split_rewrite.rewriter.opsets.inference import elem_type_name
+from split_rewrite.rewriter.opsets.type_protos import elem_type_name
 
 _HALVES = {"float16", "bfloat16"}
 _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -46,4 +46,4 @@ def test_errors_of_the_system_are_told_in_its_words() -> None:
 
 def test_a_blocker_is_one_line() -> None:
     blocker = Blocker("Split", "cut", "main graph", "18→17", "it cannot", "do this")
-    assert str(blocker) == "Split 'cut' (main graph) 18→17: it cannot … hint: do this"
+    assert str(blocker) == "Split 'cut' (main graph) 18→17: it cannot. Hint: do this"

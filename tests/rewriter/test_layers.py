@@ -15,7 +15,10 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
-    {"cached", "errors", "progress"},
+    {"cached", "progress", "sizes", "suggestions", "codes", "document"},
+    {"errors"},
+    {"boundary"},
+    {"calls"},
     {"process"},
     {"storage", "opsets"},
     {"graph"},
@@ -26,9 +29,10 @@ LAYERS = (
     {"report"},
     {"runtimes", "bridge"},
     {"conversion"},
-    {"batch"},
+    {"batch", "inspection"},
     {"cli"},
     {"__main__"},
+    {"split_rewrite"},
 )
 """From the bottom to the top. What stands in one line does not import each other, but for the modules of one package."""
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.quick
 
 def test_a_conversion_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversion, "NODES_A_STEP", 10)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0)
     chain = " ".join(f"v{i} = Relu({f'v{i - 1}' if i else 'x'})" for i in range(35))
     heard: list[tuple[str, int, int]] = []
     with progress.listening(lambda *news: heard.append(news)):

@@ -109,7 +109,7 @@ def masked(opset, mask, attributes="", keys="2,3,4"):
 def test_refuses_an_integer_mask_that_is_shorter_than_the_keys(target):
     message = refusal(masked(24, "int32[3,2]"), target)
     assert "attn_mask may be shorter than the keys, and attn_mask is int32, which has no minus infinity" in message
-    assert "hint: cast attn_mask to the type of the query" in message
+    assert "Hint: cast attn_mask to the type of the query" in message
 
 
 @pytest.mark.parametrize(

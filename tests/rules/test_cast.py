@@ -340,3 +340,17 @@ def test_fractions_to_four_bits(semantics: str, expected: list[int]) -> None:
     given = there_and_back(onnx.TensorProto.INT4, 21)
     result = convert_version(given, 18, options=Options(semantics=semantics)).model  # type: ignore[arg-type]
     assert run(result, {"x": np.float32([2.5, -2.5, 0.49999997, 7.5])})[0].tolist() == expected
+
+
+@pytest.mark.parametrize(("number", "kind", "expected"), [("1", "float", 1.0), ("300", "int32", 300), ("2", "bool", True)])
+def test_cast_like_of_a_stored_number_is_the_number_in_that_type(number: str, kind: str, expected: object) -> None:
+    text = f"g ({kind}[2] x) => ({kind}[2] y) {{ c = Constant <value_int = {number}> () d = CastLike (c, x) y = Identity (d) }}"
+    result = convert_version(model(text.replace(f"{kind}[2] y", f"{kind} y"), 15), 14).model
+    assert [node.op_type for node in result.graph.node if node.op_type != "Identity"] == ["Constant"]
+    value = onnx.numpy_helper.to_array(result.graph.node[0].attribute[0].t)
+    assert value.shape == () and value == expected
+
+
+def test_cast_like_of_stored_numbers_stays_a_cast() -> None:
+    text = "g (float[2] x) => (float[3] y) { c = Constant <value_ints = [1, 2, 3]> () y = CastLike (c, x) }"
+    assert [node.op_type for node in convert_version(model(text, 15), 14).model.graph.node] == ["Constant", "Cast"]

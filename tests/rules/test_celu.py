@@ -56,6 +56,13 @@ def test_the_largest_number_stays_finite(alpha: float) -> None:
 
 REWRITES = [
     (
+        "celu.write_out_double",
+        28,
+        27,
+        "g (double[N] x) => (double[N] y) { y = Celu <alpha = 2.0> (x) }",
+        "<double alpha = {2}> { scaled = Div (x, alpha) curve = Elu (scaled) y = Mul (alpha, curve) }",
+    ),
+    (
         "celu.scaled_elu",
         12,
         11,

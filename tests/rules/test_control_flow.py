@@ -26,7 +26,7 @@ def test_a_caution_where_the_shapes_are_unknown():
 
 
 def test_equal_shapes_pass():
-    assert convert_version(branches(("x", "[2]"), ("x", "[2]"), "[2]"), 10).report.remarks == []
+    assert convert_version(branches(("x", "[2]"), ("x", "[2]"), "[2]"), 10).report.remarks == ()
 
 
 SUM_OR_NOT = """g (float[2,{last}] x) => (float{out} y) <int64 axis = {{1}}, int64 one = {{1}}, int64[1] axes = {{1}}> {{
@@ -162,7 +162,7 @@ def test_a_refusal_within_the_branch_says_where_it_comes_from():
         [choice] y = If (c) <then_branch = t () => (p) { p = Det (x) }, else_branch = e () => (q) { q = ReduceMax (x) }> }"""
     message = refusal(model(text, 18), 9)
     assert "If 'choice' (main graph) 11→10: its condition is constant, and the branch that it takes is put in its place" in message
-    assert "is rewritten with Det: older operators cannot express" in message
+    assert "its rewrite needs Det: older operators cannot express" in message
 
 
 def loop(count, condition_in, condition, body=""):

@@ -11,7 +11,7 @@ BEYOND = np.array([3e38, 3e38, -3e38, -3e38, 1], np.float32)
     "operands, target, reason",
     [
         pytest.param("z, a", 10, "the rank of 'z' is unknown", id="axis at run time, of how many is unknown"),
-        pytest.param("x, c", 7, "is rewritten with Scan", id="unknown length before Scan took one"),
+        pytest.param("x, c", 7, "its rewrite needs Scan", id="unknown length before Scan took one"),
     ],
 )
 def test_refused(operands, target, reason):

@@ -163,3 +163,17 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_half_precision_is_sampled_in_float(mode):
+    text = f'g (float16[1,2,4,5] x, float16[1,3,3,2] grid) => (float16[1,2,3,3] y) {{ y = GridSample <mode = "{mode}"> (x, grid) }}'
+    random = np.random.default_rng(4)
+    inputs = {
+        "x": random.normal(size=(1, 2, 4, 5)).astype(np.float16),
+        "grid": random.uniform(-1.2, 1.2, (1, 3, 3, 2)).astype(np.float16),
+    }
+    wide = {name: value.astype(np.float32) for name, value in inputs.items()}
+    expected = run(model(text.replace("float16", "float"), 16), wide)[0]
+    result = convert_version(model(text, 16), 15).model
+    np.testing.assert_allclose(run(result, inputs)[0], expected, rtol=1e-3, atol=1e-3)

@@ -8,9 +8,21 @@ RNG = np.random.default_rng(5)
 FAR = (1000 + RNG.normal(size=(2, 4, 6))).astype(np.float32)
 
 
-def test_refuses_an_unknown_rank():
-    text = """g (float[A,B] x, int64[K] s, float[6] w) => (float[2,6] y) { z = Reshape (x, s)  y = LayerNormalization (z, w) }"""
-    assert "the rank of 'z' is unknown" in refusal(model(text, 17), 16)
+OF_UNKNOWN_RANK = (
+    "g (float[A,B] x, int64[K] s, float[6] w) => (float[C,D] y) { z = Reshape (x, s)  y = LayerNormalization <axis = %d> (z, w) }"
+)
+
+
+@pytest.mark.parametrize(("axis", "target"), [(1, 16), (-1, 10)])
+def test_refuses_an_unknown_rank(axis, target):
+    """It counts where the axes do, or where the older ReduceMean does not take negative ones."""
+    assert "the rank of 'z' is unknown" in refusal(model(OF_UNKNOWN_RANK % axis, 17), target)
+
+
+@pytest.mark.parametrize("target", [16, 13, 11])
+def test_onnxruntime_recognizes_it_without_a_known_rank(target):
+    result = convert_version(model(OF_UNKNOWN_RANK % -1, 17), target).model
+    assert optimized(result) == ["LayerNormalization", "Reshape"]
 
 
 @pytest.mark.parametrize("axis", [-1, 1, 0, -2])
@@ -137,7 +149,17 @@ def test_doubles_are_computed_in_double_and_the_mean_keeps_its_type():
     np.testing.assert_allclose(inverse, 1 / std, rtol=1e-6)
 
 
+EARLY = "g (float[2,4,6] x, float[6] w, float[6] b) => (float[2,4,6] y) { y = LayerNormalization <axis = -1, epsilon = 0.001> (x, w, b) }"
+"""As onnxruntime's optimizer writes it into models of older opsets."""
+
 REWRITES = [
+    (
+        "layer_normalization.take_from_older_opsets",
+        11,
+        17,
+        EARLY,
+        "{ y = LayerNormalization <axis = -1, epsilon = 0.001> (x, w, b) }",
+    ),
     (
         "layer_normalization.normalize_last_axes",
         17,
@@ -146,10 +168,10 @@ REWRITES = [
         """
             <float two = {2}, float epsilon = {1e-05}>
             {
-              mean = ReduceMean <axes = [2], keepdims = 1> (x)
+              mean = ReduceMean <axes = [-1], keepdims = 1> (x)
               deviation = Sub (x, mean)
               square = Pow (deviation, two)
-              variance = ReduceMean <axes = [2], keepdims = 1> (square)
+              variance = ReduceMean <axes = [-1], keepdims = 1> (square)
               padded = Add (variance, epsilon)
               std = Sqrt (padded)
               normalized = Div (deviation, std)
@@ -164,3 +186,39 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+# -- in models of older opsets
+
+
+def test_refuses_an_attribute_that_no_opset_has():
+    assert "LayerNormalization has no attribute mode" in refusal(model(EARLY.replace("axis", "mode"), 11), 13)
+
+
+def test_refuses_a_scale_of_another_type():
+    text = EARLY.replace("float[6] w", "double[6] w")
+    assert "ONNX has no LayerNormalization with inputs of different types" in refusal(model(text, 11), 18)
+
+
+@pytest.mark.parametrize("opset", [9, 11, 14, 16])
+@pytest.mark.parametrize("target", [9, 13, 18])
+def test_a_model_that_has_it_too_early(opset, target):
+    proto = model(EARLY, opset)
+    inputs = {"x": FAR - 1000, "w": RNG.random(6, np.float32), "b": RNG.random(6, np.float32)}
+    result, report = convert_version(proto, target, compare="required")
+    assert report.warnings == [
+        f"LayerNormalization 'y' (model): opset {opset} of ONNX does not have LayerNormalization: it is taken as runtimes take it"
+    ]
+    np.testing.assert_allclose(run(result, inputs)[0], run(proto, inputs)[0], rtol=1e-5, atol=1e-5)
+
+
+# -- without a stash_type that says something
+
+UNSAID = "g (float16[2,4,6] x, float16[6] w) => (float16[2,4,6] y) { y = LayerNormalization <stash_type = 0> (x, w) }"
+
+
+@pytest.mark.parametrize("target", [16, 9])
+def test_a_stash_type_of_0_is_float(target):
+    proto = model(UNSAID, 17)
+    inputs = {"x": (FAR - 1000).astype(np.float16), "w": RNG.random(6).astype(np.float16)}
+    np.testing.assert_allclose(run(convert_version(proto, target).model, inputs)[0], run(proto, inputs)[0], rtol=2e-3, atol=2e-3)

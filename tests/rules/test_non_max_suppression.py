@@ -24,7 +24,7 @@ def test_refused(given, target, reason):
 
 
 def feeds(shape, most, overlap, threshold, seed=0):
-    """Boxes and scores on a grid, so that many are equal, and scores that are no numbers."""
+    """Boxes and scores on a grid, so that many are equal, and scores that are not numbers."""
     rng = np.random.default_rng(seed)
     boxes, scores = rng.integers(0, 6, (shape[0], shape[2], 4)) / 4, rng.integers(-3, 6, shape) / 4
     scores[rng.random(shape) < 0.1] = np.nan

@@ -74,9 +74,9 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="half_pixel_of_an_unknown_length",
         ),
         pytest.param(
-            'g (float[1, 1, 6, 8] x, float[4] s) => (float[1, 1, A, B] y) { y = Resize <mode = "linear"> (x, , s) }',
-            *(13, 10, "the scales 's' is computed at run time"),
-            id="computed_scales",
+            'g (float[1, 1, 6, 8] x, float[4] s) => (float[1, 1, A, B] y) { y = Resize <mode = "cubic"> (x, , s) }',
+            *(13, 10, "the older form needs the scales as a constant, and 's' is computed at run time"),
+            id="computed_scales_of_a_cubic",
         ),
         pytest.param(
             "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 2, 0.6}> { y = Resize (x, s) }",
@@ -351,3 +351,82 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+# -- sizes and scales that are computed
+
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+IMAGE = np.random.default_rng(2).standard_normal((2, 3, 5, 7)).astype(np.float32)
+
+
+def _computed(what: str, attributes: str, kind: str = "float", shape: str = "N, C, H, W") -> str:
+    inputs = "(x, , , z)" if what == "sizes" else "(x, , z)"
+    vector = "int64[4] z" if what == "sizes" else "float[4] z"
+    return f"g ({kind}[{shape}] x, {vector}) => ({kind}[A, B, D, E] y) {{ y = Resize <{attributes}> {inputs} }}"
+
+
+def _assert_resizes(text: str, target: int, sizes: list[list[float]], data: np.ndarray, dtype: type, exact: bool) -> None:
+    source = model(text, 13)
+    result = convert_version(source, target).model
+    assert "Resize" not in _ops(result)
+    for each in sizes:
+        given = {"x": data, "z": np.array(each, dtype)}
+        expected, got = run(source, given)[0], run(result, given)[0]
+        np.testing.assert_allclose(got, expected, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-5)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("target", [10, 9])
+def test_nearest_by_computed_sizes(coordinates: str, rounding: str, target: int) -> None:
+    attributes = f'coordinate_transformation_mode = "{coordinates}", nearest_mode = "{rounding}"'
+    sizes = [[2, 3, 5, 7], [2, 3, 9, 4], [1, 3, 1, 1], [2, 6, 10, 14], [2, 3, 3, 21], [2, 3, 38, 2]]
+    _assert_resizes(_computed("sizes", attributes), target, sizes, IMAGE, np.int64, exact=True)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_nearest_by_many_computed_sizes(rounding: str) -> None:
+    """Also at positions in the middle between two elements, which onnxruntime counts as such though they are rounded."""
+    attributes = f'coordinate_transformation_mode = "asymmetric", nearest_mode = "{rounding}"'
+    sizes = [[1, 1, 1, size] for size in range(1, 44)]
+    data = np.arange(14, dtype=np.float32).reshape(1, 1, 1, 14)
+    _assert_resizes(_computed("sizes", attributes), 10, sizes, data, np.int64, exact=True)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+def test_nearest_by_computed_scales(coordinates: str, rounding: str) -> None:
+    attributes = f'coordinate_transformation_mode = "{coordinates}", nearest_mode = "{rounding}"'
+    scales = [[1, 1, 1, 1], [1, 1, 2, 3], [0.5, 1, 0.6, 0.3], [1, 2, 1.5, 2.5]]
+    _assert_resizes(_computed("scales", attributes), 10, scales, IMAGE, np.float32, exact=True)
+
+
+@pytest.mark.parametrize("what", ["sizes", "scales"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+@pytest.mark.parametrize("target", [10, 9])
+def test_linear_by_what_is_computed(what: str, coordinates: str, target: int) -> None:
+    attributes = f'mode = "linear", coordinate_transformation_mode = "{coordinates}"'
+    given = {"sizes": [[2, 3, 9, 4], [2, 3, 2, 21]], "scales": [[1, 1, 2, 3], [1, 1, 0.6, 1.7]]}[what]
+    dtype = np.int64 if what == "sizes" else np.float32
+    text = _computed(what, attributes)
+    if what == "scales" and coordinates == "asymmetric" and target == 10:
+        assert _ops(convert_version(model(text, 13), 10).model) == ["Resize"]
+    else:
+        _assert_resizes(text, target, given, IMAGE, dtype, exact=False)
+
+
+@pytest.mark.parametrize("scales", [[1, 1, 1], [0.3, 0.7, 0.9], [1, 1.5, 2.3], [0.6, 1, 1.7], [2.5, 0.4, 1 / 3]])
+def test_resize_of_opset_10_by_computed_scales(scales: list[float]) -> None:
+    source = model('g (float[A, B, C] x, float[3] s) => (float[D, E, F] y) {y = Resize<mode = "nearest">(x, s)}', 10)
+    given = {"x": np.arange(5 * 7 * 9, dtype=np.float32).reshape(5, 7, 9), "s": np.array(scales, np.float32)}
+    np.testing.assert_array_equal(*run(convert_version(source, 9).model, given), *run(source, given), strict=True)
+
+
+def test_axes_that_keep_their_length_are_left_alone() -> None:
+    text = """g (float[N, C, H, W] x, int64[2] z) => (float[A, B, D, E] y) {
+        s = Shape (x) n = Slice (s, zero, two) t = Concat <axis = 0> (n, z) y = Resize <mode = "nearest"> (x, , , t) }"""
+    text = text.replace("=> (float[A, B, D, E] y) {", "=> (float[A, B, D, E] y) <int64[1] zero = {0}, int64[1] two = {2}> {")
+    result = convert_version(model(text, 13), 10).model
+    assert _ops(result).count("NonZero") == 2
+    given = {"x": IMAGE, "z": np.array([10, 3], np.int64)}
+    np.testing.assert_array_equal(*run(result, given), *run(model(text, 13), given), strict=True)

@@ -66,7 +66,19 @@ def test_doubles_are_computed_in_double_whatever_the_least_precision_is(target):
     np.testing.assert_allclose(got, expected(x, s), rtol=1e-13)
 
 
+SIMPLIFIED = (
+    "g (float[2,4,8] x, float[8] s) => (float[2,4,8] y) { y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.001> (x, s) }"
+)
+"""As onnxruntime's optimizer names it."""
+
 REWRITES = [
+    (
+        "rms_normalization.take_from_onnxruntime",
+        17,
+        23,
+        SIMPLIFIED,
+        "{ y = RMSNormalization <axis = -1, epsilon = 0.001> (x, s) }",
+    ),
     (
         "rms_normalization.divide_by_the_root_mean_square",
         23,
@@ -76,7 +88,7 @@ REWRITES = [
             <float two = {2}, float epsilon = {1e-05}>
             {
               square = Pow (x, two)
-              variance = ReduceMean <axes = [1], keepdims = 1> (square)
+              variance = ReduceMean <axes = [-1], keepdims = 1> (square)
               padded = Add (variance, epsilon)
               std = Sqrt (padded)
               normalized = Div (x, std)
@@ -90,3 +102,14 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+# -- as onnxruntime's optimizer names it
+
+
+@pytest.mark.parametrize("target", [23, 13, 9])
+def test_it_is_what_onnxruntime_computes(target):
+    proto, inputs = model(SIMPLIFIED, 17), {"x": X, "s": S}
+    result = convert_version(proto, target, compare="required").model
+    assert {node.domain for node in result.graph.node} == {""}
+    np.testing.assert_allclose(run(result, inputs)[0], run(proto, inputs)[0], rtol=1e-5, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Round below opset 11, at ties, limits and values that are no numbers."""
+"""Round below opset 11, at ties, limits and values that are not numbers."""
 
 from __future__ import annotations
 

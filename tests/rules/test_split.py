@@ -12,7 +12,7 @@ from helpers import assert_rewrites, convert_version
 from onnx import numpy_helper
 
 from split_rewrite.rewriter import Options
-from split_rewrite.rewriter.opsets import inference
+from split_rewrite.rewriter.opsets import schema_types
 
 VERSIONS = (1, 2, 11, 13, 18)
 TARGETS = (1, 2, 9, 10, 11, 12, 13, 17, 18, 21)
@@ -307,13 +307,13 @@ def test_an_impossible_split_in_a_branch_that_may_never_run_is_no_error_of_the_m
 def test_a_type_that_nobody_knows_is_asked_of_each_node_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part of a Split leads back to it: walks without a memory take a time exponential in their length."""
     asked = itertools.count(1)
-    tied_values = inference.tied_values
+    tied_values = schema_types.tied_values
 
     def counted(node: onnx.NodeProto, opset: int) -> list[list[str]]:
         assert next(asked) <= 10 * len(source.graph.node)
         return tied_values(node, opset)
 
-    monkeypatch.setattr(inference, "tied_values", counted)
+    monkeypatch.setattr(schema_types, "tied_values", counted)
     parts = ", ".join(f"y{i}" for i in range(8))
     source = onnx.parser.parse_model(f"""<ir_version: 3, opset_import: ["" : 4, "own" : 1]>
         g (float[8] x) => (float[N] y) {{u = own.Op(x) {parts} = Split<axis = 0>(u) s = Add(y1, y2) y = own.Op(s)}}""")

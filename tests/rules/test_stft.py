@@ -111,3 +111,12 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [16, 9])
+def test_a_real_signal_without_an_axis_for_its_part(target):
+    """torch writes it so, and runtimes take it."""
+    text = "g (float[2,100] x, float[16] w) => (float[A,B,C,2] y) <int64 s = {8}> { y = STFT (x, s, w) }"
+    inputs = {"x": RNG.normal(size=(2, 100)).astype(np.float32), "w": RNG.random(16, np.float32)}
+    result = convert_version(model(text, 17), target).model
+    np.testing.assert_allclose(run(result, inputs)[0], run(model(text, 17), inputs)[0], rtol=1e-4, atol=1e-4)

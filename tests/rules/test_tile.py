@@ -14,7 +14,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
     [
         pytest.param(
             "g (float[2, 3] x, float t) => (float[A, B] y) <float a = {1}> { y = Tile (x, t, a) }",
-            *(5, 6, "tiles 't' is computed at run time"),
+            *(5, 6, "the older form needs tiles as a constant, and 't' is computed at run time"),
             id="computed_tiles",
         ),
         pytest.param(
@@ -24,7 +24,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
         ),
         pytest.param(
             "g (float[2, 3] x, int64[2] r) => (float[A, B] y) { y = Tile (x, r) }",
-            *(6, 5, "the repeats 'r' is computed at run time"),
+            *(6, 5, "the older form needs the repeats as a constant, and 'r' is computed at run time"),
             id="computed_repeats",
         ),
     ],

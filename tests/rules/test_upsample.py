@@ -14,7 +14,7 @@ X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
     [
         pytest.param(
             "g (float[1, 1, 3, 4] x, float[4] s) => (float[A, B, C, D] y) { y = Upsample (x, s) }",
-            *(9, 8, "the scales 's' is computed at run time"),
+            *(9, 8, "the older form needs the scales as a constant, and 's' is computed at run time"),
             id="computed_scales",
         ),
         pytest.param(

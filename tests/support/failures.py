@@ -258,7 +258,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 
 
 def conversion_ends_with(error: BaseException) -> Circumstance:
-    return lambda patch: patch.setattr(driver, "convert_file", raising(error))
+    return lambda patch: patch.setattr(driver, "convert_path", raising(error))
 
 
 def scanned(patch: pytest.MonkeyPatch) -> None:

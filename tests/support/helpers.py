@@ -43,19 +43,36 @@ def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
     """`text` is a whole model, or just its graph: then `opset` and `ir_version` are put before it.
 
     Two things that the parser of old onnx releases cannot read are done here: `[name] y = Relu(x)` gives the node a name, and
-    an input or output called ABSENT gets the empty name.
+    an input or output that is written as ABSENT or "" gets the empty name.
     """
     if not text.lstrip().startswith("<"):
         text = f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{text}'
     names = {output: name for name, output in _NAMED_NODE.findall(text)}
-    proto = parser.parse_model(_NAMED_NODE.sub(r"\2", text))
+    proto = parser.parse_model(_without_empty_names(_NAMED_NODE.sub(r"\2", text)))
     for node in _nodes((proto.graph, *proto.functions)):
         for output in names.keys() & set(node.output):
             node.name = names[output]
-        for values in (node.input, node.output):
-            for index, value in enumerate(values):
-                values[index] = "" if value == ABSENT else value
+        _empty_names(node)
     return proto
+
+
+def one_node(text: str) -> onnx.NodeProto:
+    """The node that `text` is, as 'y = Pad (x, "", v)'. ABSENT and "" are as in `model`."""
+    node = parser.parse_node(_without_empty_names(text))
+    _empty_names(node)
+    return node
+
+
+def _without_empty_names(text: str) -> str:
+    for listed in (_INPUTS, _OUTPUTS):
+        text = listed.sub(lambda found: found[0].replace('""', ABSENT), text)
+    return text
+
+
+def _empty_names(node: onnx.NodeProto) -> None:
+    for values in (node.input, node.output):
+        for index, value in enumerate(values):
+            values[index] = "" if value == ABSENT else value
 
 
 _FOLDERS = [entry for entry in import_path() if os.path.exists(entry)]
@@ -110,6 +127,8 @@ def _answer(pipe: Connection, function: Callable[..., Any], args: tuple[Any, ...
 
 
 ABSENT = "ABSENT"
+_INPUTS = re.compile(r"\([^(){}<>\[\]]*\)")
+_OUTPUTS = re.compile(r'(?:(?:[\w.]+|"")\s*,\s*)+(?:[\w.]+|"")\s*=(?=\s*[\w.]+\s*[<(])')
 _NAMED_NODE = re.compile(r"(?<!\w)\[(\w+)\]\s+(\w+)(?=[\w\s,]*=)")
 
 

@@ -34,6 +34,8 @@ ERRORS = {
     "UsageError",
     "fail",  # of the types of click's options
     "MalformedError",
+    "OutOfTimeError",
+    "SystemLimitError",
 }
 RAISED_IN = {"stamp.py": {"ValueError"}}
 """Exceptions that only count in these modules: they come out as errors of the program."""

@@ -119,7 +119,7 @@ def test_a_page_replaces_no_file_that_is_no_page(zoo):
     assert ended.status == 2
     assert (
         ended.err
-        == f"error: {Path('run_pages/00002.html')}: is no page of an earlier run, and a page would replace it; choose another name\n"
+        == f"error: {Path('run_pages/00002.html')}: is not a page of an earlier run, and a page would replace it; choose another name\n"
     )
     assert Path("run_pages/00002.html").read_text() == "mine"
     assert not Path("out").exists()
@@ -146,7 +146,9 @@ def test_in_place_and_resumed(zoo):
     ended = command_line("-t", "13", "--in-place", "zoo", "--resume", "run.jsonl")
     assert ["done", "before", "2"] in [line.split() for line in ended.out.splitlines()]
     again = Path("run.jsonl").read_text()
-    assert again.startswith(first) and [json.loads(line)["source"] for line in again[len(first) :].splitlines()] == ["zoo/bad.onnx"]
+    sources = [json.loads(line)["source"] for line in again.splitlines()]
+    assert sorted(sources) == sorted(json.loads(line)["source"] for line in first.splitlines()), "one line for each model"
+    assert sources[-1] == "zoo/bad.onnx", "that was tried again"
     assert os.stat("zoo/good.onnx").st_mtime_ns == stamp
     ended = command_line("-t", "12", "--in-place", "zoo", "--resume", "run.jsonl")
     assert "done before" not in ended.out, "other options"
@@ -247,7 +249,8 @@ def test_text_shows_weights_as_digests(zoo):
 
 def test_the_shell_completes(zoo):
     def completions(words: str) -> set[str]:
-        environment = os.environ | {"_SPLIT_REWRITE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "1"}
+        place = str(len(words.split()) - 1)
+        environment = os.environ | {"_SPLIT_REWRITE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": place}
         done = subprocess.run(
             [sys.executable, "-m", "split_rewrite.rewriter"], env=environment, capture_output=True, text=True, check=False
         )
@@ -255,6 +258,13 @@ def test_the_shell_completes(zoo):
 
     assert completions("split-rewrite --ti") == {"plain,--timeout"}
     assert completions("split-rewrite zo") == {"file,zo"}
+    assert completions("split-rewrite --for openvino-2024.") >= {"plain,openvino-2024.2", "plain,openvino-2024.6"}
+    assert completions("split-rewrite --for tr") == {"plain,trt", "plain,tract", "plain,tract-0.23"}
+    assert completions("split-rewrite --for ./my") == {"file,./my"}
+    assert completions("split-rewrite --verify-with open") == {"plain,openvino", "plain,opencv"}
+    assert "plain,split.sizes_to_attribute" in completions("split-rewrite --skip split.")
+    assert completions("split-rewrite --compare r") == {"plain,required"}
+    assert completions("split-rewrite --report r") == {"file,r"}
 
 
 def test_one_model_takes_one_process(zoo):
@@ -276,4 +286,22 @@ def test_a_terminal_sees_how_many_are_done_and_how_fast(zoo):
     os.close(mine)
     assert done.returncode == 2
     assert b"2/2" in shown and b"a second" in shown
-    assert shown.count(b"error: zoo/bad.onnx: ") == 1
+    assert shown.count(b"error:\x1b[0m zoo/bad.onnx: ") == 1
+
+
+def test_a_resumed_run_links_the_pages_of_the_earlier_one_and_keeps_one_line_for_each_model(zoo):
+    arguments = ("-t", "13", "zoo/good.onnx", "zoo/deep/cases.onnx", "out/", "--resume", "run.jsonl", "--report", "run.html", "-q")
+    command_line(*arguments)
+    lines = Path("run.jsonl").read_text().splitlines()
+    pages = {name: (Path("run_pages") / name).read_bytes() for name in ("00001.html", "00002.html")}
+    onnx.save(model(GOOD.replace("g (", "other (")), "zoo/good.onnx")
+    command_line(*arguments)
+    again = Path("run.jsonl").read_text().splitlines()
+    assert len(again) == len(lines) == 2 and len({json.loads(line)["source"] for line in again}) == 2
+    overview = Path("run.html").read_text()
+    assert 'href="run_pages/00001.html"' in overview and 'href="run_pages/00002.html"' in overview
+    assert (Path("run_pages") / "00002.html").read_bytes() == pages["00002.html"], "what was done before is not written again"
+    assert sorted(path.name for path in Path("run_pages").iterdir()) == ["00001.html", "00002.html"]
+    command_line("-t", "13", "zoo/bad.onnx", *arguments[2:])
+    names = [json.loads(line).get("page") for line in Path("run.jsonl").read_text().splitlines()]
+    assert len(names) == len(set(names)) == 3, "a new model gets a page of its own"

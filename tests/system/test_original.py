@@ -13,7 +13,7 @@ import pytest
 from helpers import model
 
 from split_rewrite.rewriter import CompareError, Options, convert_file, convert_version
-from split_rewrite.rewriter.conversion import driver, preparation
+from split_rewrite.rewriter.conversion import acceptance, preparation
 from split_rewrite.rewriter.conversion.stages import Job
 from split_rewrite.rewriter.graph import given_types, inlining
 from split_rewrite.rewriter.storage.skeleton import Snapshot
@@ -70,7 +70,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, before: boo
 STAGES: dict[str, tuple[Any, str, Callable[[], onnx.ModelProto], Options]] = {
     "whatever comes first": (Job, "__init__", summing, Options()),
     "tidying": (preparation, "without_duplicates", summing, Options()),
-    "repairing": (driver, "repair", lambda: summing(ir_version=3), Options()),
+    "repairing": (acceptance, "repair", lambda: summing(ir_version=3), Options()),
     "inlining": (inlining, "inline", calling, NO_FUNCTIONS),
     "declaring": (given_types, "declare_types", summing, Options(declare={"a": "float[4]"})),
     "overwriting shapes": (

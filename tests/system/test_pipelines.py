@@ -31,6 +31,9 @@ def test_the_hook(models):
     assert entry is not None
     arguments = [*entry[1].split(), "--target-opset", "5"]
     assert command_line(*arguments, "good.onnx") == (0, "", "")
+    alone = command_line(*arguments, "refused one.onnx")
+    assert (alone.status, alone.out) == (1, "")
+    assert alone.err.startswith("cannot be converted: StringNormalizer ") and alone.err.count("\n") == 1
     ended = command_line(*arguments, "good.onnx", "refused one.onnx")
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith("error: refused one.onnx: StringNormalizer ") and ended.err.count("\n") == 1

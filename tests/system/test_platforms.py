@@ -19,7 +19,7 @@ for name in ("fork", "forkpty", "register_at_fork", "pread", "pwrite", "preadv",
              "O_CLOEXEC", "fchmod", "sysconf", "getuid", "geteuid", "getgid", "mkfifo"):
     if hasattr(os, name):
         delattr(os, name)
-for name in ("SIGHUP", "SIGALRM", "SIGXCPU", "SIGXFSZ", "SIGPIPE", "SIGCHLD", "alarm", "setitimer", "SIGUSR1"):
+for name in ("SIGHUP", "SIGALRM", "SIGPROF", "SIGXFSZ", "SIGPIPE", "SIGCHLD", "alarm", "setitimer", "SIGUSR1"):
     if hasattr(signal, name):
         delattr(signal, name)
 for name in ("resource", "fcntl", "pwd", "grp", "termios"):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.quick
 LIST = Path(__file__).with_name("public_api.txt")
 CONSTRUCTED = ("ConvertOpset", "Options", "Samples", "Tolerance")
 """Classes that callers make; the others are results, of which only the fields are promised."""
-DECORATORS = ("upgrade", "downgrade", "decompose", "simplify", "avoid", "replace")
+DECORATORS = ("upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "replace")
 
 
 def promised(folder: Path) -> list[str]:

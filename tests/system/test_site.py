@@ -63,3 +63,9 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "sub/b.html: no.png leads nowhere",
         "sub/b.html: c.html leads nowhere",
     ]
+
+
+def test_each_page_of_the_documentation_is_in_the_contents() -> None:
+    listed = (operator_pages.ROOT / "docs/site/index.md").read_text(encoding="utf-8").splitlines()
+    pages = [f"docs/{path.stem}" for path in (operator_pages.ROOT / "docs").glob("*.md")]
+    assert sorted(set(pages) - set(listed)) == []

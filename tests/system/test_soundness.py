@@ -14,7 +14,7 @@ from soundness import Tally, check, check_case, check_random, check_shapes
 from split_rewrite.rewriter.comparison.running.messages import Failure
 from split_rewrite.rewriter.comparison.running.model_client import Session
 from split_rewrite.rewriter.graph.knowledge import declarations
-from split_rewrite.rewriter.opsets import inference, partial
+from split_rewrite.rewriter.opsets import misinferred, partial, stand_ins, type_protos
 
 pytest.importorskip("onnxruntime")
 
@@ -61,7 +61,8 @@ def test_steps_that_are_not_known_are_not_absent() -> None:
 
 
 def test_an_evaluator_that_takes_unknown_for_absent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference, "_has_unknown_steps", lambda *_: False)
+    for module in (misinferred, stand_ins):
+        monkeypatch.setattr(module, "has_unknown_steps", lambda *_: False)
     assert contradictions(UNKNOWN_STEPS, cut_by(2))
 
 
@@ -95,7 +96,7 @@ def test_a_default_does_not_have_the_size_of_its_symbol() -> None:
 
 
 def test_a_default_that_is_taken_for_its_symbol_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference, "in_common", lambda declared, _: declared)
+    monkeypatch.setattr(type_protos, "in_common", lambda declared, _: declared)
     assert contradictions(DEFAULT, {"x": np.ones(3, np.float32)})
 
 

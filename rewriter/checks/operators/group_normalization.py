@@ -21,4 +21,4 @@ def problems(node: Node) -> Iterator[str]:
     """Yield what is wrong with `stash_type`."""
     stash = node.attr("stash_type", TensorProto.FLOAT)
     if stash not in _PRECISIONS:
-        yield f"stash_type is {stash}, which is no floating-point type"
+        yield f"stash_type is {stash}, which is not a floating-point type"

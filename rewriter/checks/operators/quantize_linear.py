@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph.node import Node
-from ...opsets.inference import elem_type_name
+from ...opsets.type_protos import elem_type_name
 from ..registry import checks
 from ..scales import BLOCKS_FROM, ZERO_POINT, scale_problems
 

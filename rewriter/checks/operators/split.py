@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from onnx import TensorProto
 
-from ...graph.node import Node
-from ...opsets import inference
+from ...graph.node import Node, Shape
+from ...opsets import type_protos
 from ..registry import checks
 
 MOST_MISSING_PARTS = 4096
@@ -36,6 +36,8 @@ def problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
+    elif node.has_input(1) and node.graph.is_main:  # a branch may never run
+        yield from _length_problems(node.shape(1) or (), node)
     if sizes is not None and (
         node.opset < 2 or not node.graph.defines(node.input(1))
     ):  # inference takes what is captured for unknown
@@ -73,8 +75,13 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
     """Yield what is wrong with the single sizes, such as a negative one."""
     if any(size < 0 for size in sizes):
         yield f"split has negative sizes: {shown(sizes)}"
-    if len(sizes) != len(node.outputs):
-        yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
+    yield from _length_problems((len(sizes),), node)
+
+
+def _length_problems(shape: Shape, node: Node) -> Iterator[str]:
+    """Yield what is wrong with the number of sizes, where `shape`, that of the vector of sizes, is known."""
+    if len(shape) == 1 and isinstance(shape[0], int) and shape[0] != len(node.outputs):
+        yield f"split has {shape[0]} sizes and the node {len(node.outputs)} outputs"
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
@@ -108,9 +115,9 @@ def size_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
         return
     number = declared.tensor_type.elem_type
     if number and number not in allowed:
-        names = " or ".join(sorted(inference.elem_type_name(kind) for kind in allowed))
-        yield f"split must be {names} and is {inference.elem_type_name(number)}"
-    shape = inference.shape_of(declared)
+        names = " or ".join(sorted(type_protos.elem_type_name(kind) for kind in allowed))
+        yield f"split must be {names} and is {type_protos.elem_type_name(number)}"
+    shape = type_protos.shape_of(declared)
     if shape is not None and len(shape) != 1 and node.op_type == "Split":
         yield f"split must be 1-D and has rank {len(shape)}"
 

@@ -80,6 +80,7 @@ _FRONT = (0, -130, 1, -(1 << 22), 1 << 22, -130)
 _BACK = (1 << 22, 130, 5, 1 << 22, -1)
 _FIRST = (0, -130, 1, -(1 << 22))
 _LAST = (1 << 22, 130)
+_MOST_TURNS_OF_BODY = 5
 _STRIDES = (1, 2, 1, 3)
 _LONG_STRIDES = (1 << 22, 1 << 22, 130)
 _RANGE_ENDS = (-7, 4, 130, 0, 9, -1)
@@ -207,7 +208,8 @@ def decide_integers(
     if reading.shape and dims == (len(reading.shape),):
         return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
-        return _sizes(random, style, dims).clip(max(low, int(reading.lengths)), high)
+        largest = _MOST_TURNS_OF_BODY if reading.turns else high
+        return _sizes(random, style, dims).clip(max(low, int(reading.lengths)), largest)
     if reading.ranges:
         return random.choice(_RANGE_ENDS, dims).clip(low, high)
     if reading.strides or reading.starts or reading.ends:

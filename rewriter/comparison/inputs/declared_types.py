@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...errors import ArgumentError
-from ...opsets.inference import sizes_and_symbols
+from ...opsets.type_protos import sizes_and_symbols
 from ..running.dtypes import ML_DTYPES, numpy_dtype
 from .readers import Dim
 

@@ -6,10 +6,11 @@ import itertools
 import sys
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..budget import Budget
 from ..judging.differences import byte_size, is_nan_throughout
 from ..running.messages import Failure, Outputs, RejectedError
 from ..running.model_client import Session
@@ -25,6 +26,10 @@ _THOROUGH_SAMPLES = 10
 """The number of samples of a thorough comparison, which tries other integers and signs too: a position that is always 0 would not
 tell one from another.
 """
+_FOR_USUAL = 3
+"""One of this number of samples is a usual one where few are planned; the others are made for decisive values."""
+_FOR_SEARCH = 0.25
+"""The share of the budget for a search."""
 _MANY_BYTES = 64 << 20
 """Bytes of outputs after which no more samples are run than have to be: all are held until the result has run too."""
 _CRASHES = 3
@@ -35,15 +40,31 @@ _RUNS_FOR_SYMBOLS = 300
 """The number of runs of a search for outputs whose shapes have the declared symbols, which may be mere words."""
 
 
-def run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[Run] | Inconclusive:
+class Plan(NamedTuple):
+    """How many samples are run, within the `budget`. One run of the original costs `single` nanoseconds of it."""
+
+    most: int
+    single: float
+    budget: Budget
+
+
+def run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool, plan: Plan) -> list[Run] | Inconclusive:
     """Run the original on every sample that the user gave. If one cannot be run, all remain undecided."""
     runs: list[Run] = []
     for number, space in enumerate(spaces, 1):
-        found = _Attempts(session, space, thorough).runs(engine)
+        found = _Attempts(session, space, thorough, plan).runs(engine)
         if isinstance(found, Inconclusive):
             return found if len(spaces) == 1 else found._replace(reason=f"sample {number}: {found.reason}")
         runs += found
     return runs
+
+
+def most_samples(space: InputSpace, thorough: bool) -> int:
+    """The number of samples that are run where the budget allows them all."""
+    if not thorough:
+        return _SAMPLES if space.has_open_sizes else 1
+    choices = space.choices()
+    return min(_THOROUGH_SAMPLES, len(choices)) + len(space.deciding(choices[:1]))
 
 
 def run_edges(opened: AbstractContextManager[Session], space: InputSpace, choices: list[Choice]) -> list[Run]:
@@ -77,12 +98,13 @@ def explain(failure: Failure) -> str:
 class _Attempts:
     """The inputs of one sample on which the original was run, sorted by what came of them."""
 
-    def __init__(self, session: Session, space: InputSpace, thorough: bool) -> None:
+    def __init__(self, session: Session, space: InputSpace, thorough: bool, plan: Plan) -> None:
         self._session = session
         self._space = space
         self._thorough = thorough
-        self._needed = _SAMPLES if space.has_open_sizes else 1
-        self._wanted = _THOROUGH_SAMPLES if thorough else self._needed
+        self._plan = plan
+        self._needed = min(_SAMPLES if space.has_open_sizes else 1, plan.most)
+        self._wanted = max(self._needed, min(_THOROUGH_SAMPLES, plan.most // _FOR_USUAL)) if thorough else self._needed
         self._good: dict[Hashable, Run] = {}
         self._held = 0
         self._without_numbers: list[Run] = []
@@ -117,6 +139,8 @@ class _Attempts:
             except (SampleError, RejectedError) as error:
                 return Inconclusive(str(error), final=True, hint=hint_at_inputs(self._space))
             answer = self._session.run(inputs)
+            if self._plan.budget.is_over and self._good:
+                return None
             if isinstance(answer, Failure):
                 self._note_failure(choice, inputs, answer)
                 if _is_hopeless(self._failures) or len(self._failures) >= self._patience:
@@ -154,8 +178,14 @@ class _Attempts:
     def _search(self) -> dict[Hashable, Run]:
         """Look for inputs that the original takes, from inputs that do not fit."""
         with self._session.numbered() as numbered:
-            search = Search(numbered, self._space, _RUNS_FOR_SYMBOLS if self._by_word else MOST_RUNS)
+            search = self._searching(numbered, _RUNS_FOR_SYMBOLS if self._by_word else MOST_RUNS)
             return _runs_of(search.run(self._unfit, self._wanted))
+
+    def _searching(self, session: Session, most: int) -> Search:
+        """A search of at most as many runs as the budget allows."""
+        budget = self._plan.budget
+        runs = min(most, budget.affords(self._plan.single, _FOR_SEARCH))
+        return Search(session, self._space, runs, budget.seconds_left / 2)
 
     def _completed(self, by_symbols: bool) -> list[Run]:
         """The good runs. In a thorough comparison, also those that decisive numbers need, unless outputs are large."""
@@ -176,7 +206,7 @@ class _Attempts:
         if not missing:
             return {}
         with self._session.numbered() as numbered:
-            search = Search(numbered, self._space)
+            search = self._searching(numbered, MOST_RUNS)
             return _runs_of([found for name, number in missing for found in search.run_with(name, number, tried)])
 
     def _on_decisive_values(self, usual: list[Choice], *, by_symbols: bool) -> list[Run]:
@@ -186,7 +216,7 @@ class _Attempts:
         """
         runs: list[Run] = []
         crashes = 0
-        wanted = self._space.deciding(usual)
+        wanted = self._space.deciding(usual)[: max(self._plan.most - len(self._good), 0)]
         firsts = self._session.run_all(self._space.make(ways[0]) for ways in wanted)
         for ways, first in zip(wanted, firsts, strict=True):
             others = self._session.run_all(map(self._space.make, ways[1:]))

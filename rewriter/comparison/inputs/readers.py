@@ -18,7 +18,7 @@ from ...errors import InvalidModelError
 from ...opsets import facts
 from ...opsets.facts import Fact, Kind, Role
 from ...opsets.folding import constant_value
-from ...opsets.inference import sizes_and_symbols
+from ...opsets.type_protos import sizes_and_symbols
 from ...storage.payload import array_of
 
 MAX_NODES = 3000
@@ -39,9 +39,10 @@ class Reading:
 
     `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks
     of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is
-    done. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the
-    amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is
-    where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range.
+    done; `turns`: how often a body runs. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`,
+    `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding.
+    `starts`, `ends`, `strides`: it is where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0;
+    `ranges`: that of a Range.
     `lengths`: it is the step or the length of a frame, or the sizes of a block, from 1 on. `is_lower`, `is_upper`: it is a bound of
     a Clip. `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that
     stand for no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor
@@ -53,6 +54,7 @@ class Reading:
     positions: set[Dim] = field(default_factory=set)
     axes: set[int] = field(default_factory=set)
     sizes: bool = False
+    turns: bool = False
     shape: tuple[int, ...] = ()
     shifts: bool = False
     divides: bool = False
@@ -89,6 +91,7 @@ class Reading:
             self.positions | other.positions,
             self.axes | other.axes,
             self.sizes or other.sizes,
+            self.turns or other.turns,
             self.shape,
             self.shifts or other.shifts,
             self.divides or other.divides,
@@ -149,6 +152,34 @@ def _has_halves(graph: GraphProto) -> bool:
     return not stated.isdisjoint((TensorProto.FLOAT16, TensorProto.BFLOAT16))
 
 
+class _Line(NamedTuple):
+    """A value whose elements are those of a graph input, times `factor`, plus `offset`."""
+
+    source: str
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def moved(self, how: str, number: float, *, is_first: bool) -> _Line | None:
+        """This value added to, subtracted from or multiplied by `number`, or negated, as `how` says; None for what is no line.
+
+        `is_first`: the value is the first operand, and `number` the second.
+        """
+        if how == "neg":
+            return self._replace(factor=-self.factor, offset=-self.offset)
+        if how == "mul":
+            return self._replace(factor=self.factor * number, offset=self.offset * number) if number else None
+        if how == "add":
+            return self._replace(offset=self.offset + number)
+        if how == "sub":
+            negated = self if is_first else self._replace(factor=-self.factor, offset=-self.offset)
+            return negated._replace(offset=negated.offset + (-number if is_first else number))
+        return self if how == "cast" else None
+
+    def before(self, number: float) -> float:
+        """The element of the graph input for which this value is `number`."""
+        return (number - self.offset) / self.factor
+
+
 _Sources = dict[str, bool]
 """The graph inputs that a value depends on. True for an input whose elements were only moved, not computed with."""
 
@@ -173,6 +204,7 @@ class _Walk:
         self._dims: dict[str, tuple[Dim, ...]] = {}
         self._kinds: dict[str, int] = {}
         self._constants: dict[str, list[float]] = {}
+        self._lines = {value.name: _Line(value.name) for value in model.graph.input}
 
     def graph(self, graph: GraphProto) -> None:
         self._constants.update((tensor.name, _few_numbers(_stored(tensor))) for tensor in graph.initializer)
@@ -192,6 +224,7 @@ class _Walk:
         if fact.takes(Role.MEASURED) or not node.input:
             return
         self._enter_subgraphs(node)
+        self._follow_lines(node, fact)
         handed_on: _Sources = {}
         for index, name in enumerate(node.input):
             roles = fact.role(index)
@@ -205,6 +238,22 @@ class _Walk:
                 handed_on.update(dict.fromkeys(self.sources.get(value.name, {}), False))
         if handed_on:
             self.sources.update(dict.fromkeys(filter(None, node.output), handed_on))
+
+    def _follow_lines(self, node: NodeProto, fact: Fact) -> None:
+        """Note the numbers with which a moved or scaled input is compared, and what this node makes of such an input."""
+        for index, line in ((index, self._lines[name]) for index, name in enumerate(node.input) if name in self._lines):
+            numbers = list(self._numbers(node, index))
+            if fact.has("compares") and (line.factor, line.offset) != (1, 0):
+                beyond = int(fact.word("compares") == "beyond")
+                reading = self.found[line.source]
+                if len(reading.landmarks) < _MAX_LANDMARKS:
+                    reading.landmarks.update(line.before(number) for number in numbers)
+                if len(reading.compared) < _MAX_COMPARED:
+                    reading.compared.update(line.before(number + beyond) for number in numbers)
+            number = numbers[0] if len(numbers) == 1 else 0.0 if len(node.input) == 1 else None
+            moved = None if number is None else line.moved(fact.word("folds"), number, is_first=index == 0)
+            if moved is not None:
+                self._lines[node.output[0]] = moved
 
     def _enter_subgraphs(self, node: NodeProto) -> None:
         for graph in _subgraphs(node):
@@ -221,6 +270,7 @@ class _Walk:
             return
         roles = fact.role(index)
         reading.sizes |= not roles.isdisjoint(_SIZES)
+        reading.turns |= Role.TURNS in roles
         is_cast = self._cast_type(node, fact) not in _HOLD_ANYTHING
         reading.is_cast |= is_cast
         reading.becomes_integer |= is_cast or (fact.has("to-integers") and fact.kind is not Kind.CASTS)

@@ -179,13 +179,19 @@ class InputSpace:
             choice = choice.with_values(name, tuple(inputs[name].reshape(-1).tolist()))
         return choice
 
+    def shapes(self, choice: Choice) -> dict[str, tuple[int, ...]]:
+        """The shapes of the inputs that `make` makes of `choice`."""
+        sizes = self.sizes(choice)
+        shapes = {name: (4,) * choice.rank if shape is None else shape for name, shape in self._shapes.items()}
+        return {name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape) for name, shape in shapes.items()}
+
     def make(self, choice: Choice, room: int = MAX_INPUT_BYTES) -> dict[str, Any]:
         """The inputs for both models: name → array, list of arrays (sequence) or dict (map). They take at most `room` bytes.
 
         Raises: SampleError.
         """
         random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
-        sizes = self.sizes(choice)
+        sizes, shapes = self.sizes(choice), self.shapes(choice)
         usual = self._filled_as_usual(choice)
         settled = dict(choice.values)
         inputs: dict[str, Any] = dict(self._data)
@@ -193,10 +199,7 @@ class InputSpace:
             if value.name in inputs:
                 inputs[value.name] = as_declared(inputs[value.name], value.type)
                 continue
-            shape = self._shapes[value.name]
-            if shape is None:
-                shape = (4,) * choice.rank
-            dims = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
+            dims = shapes[value.name]
             room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {type_text(value.type)}")

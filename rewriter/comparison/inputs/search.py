@@ -42,6 +42,8 @@ _STARTS = 6
 """The number of inputs from which the search starts."""
 _MOST_AS_NEAR = 12
 """The number of states with shapes equally near to the declared ones from which the search goes on."""
+_MOST_TURNS = 16
+"""The largest number of turns of a body that is tried, unless an output has as many elements along an axis."""
 _MOST_ELEMENTS = 1 << 20
 """The largest product of numbers, which may be sizes, that is tried for a vector."""
 _MOST_NUMBERS = 24
@@ -70,7 +72,7 @@ class Tried(NamedTuple):
 class Search:
     """Looks for inputs that one model takes."""
 
-    def __init__(self, session: Session, space: InputSpace, most_runs: int = MOST_RUNS) -> None:
+    def __init__(self, session: Session, space: InputSpace, most_runs: int = MOST_RUNS, seconds: float = _MOST_SECONDS) -> None:
         self._session = session
         self._space = space
         self._most_runs = most_runs
@@ -78,7 +80,7 @@ class Search:
         self._choices: set[Choice] = set()
         self._runs = self._crashes = 0
         self._room = _MOST_BYTES
-        self._end = time.monotonic() + _MOST_SECONDS
+        self._end = time.monotonic() + min(seconds, _MOST_SECONDS)
 
     def run(self, tried: Sequence[Tried], wanted: int) -> list[Tried]:
         """At most `wanted` inputs that the original takes and whose outputs have the declared shapes; [] where none are found.
@@ -186,6 +188,8 @@ class Search:
                 vectors = _truths(count)
             elif array.dtype.kind in "iu":
                 vectors = [vector for vector in vectors if all(number == int(number) for number in vector)]
+            if reading.turns:  # each turn may double what the next one computes with
+                vectors = [vector for vector in vectors if max(vector, default=0) <= max(_MOST_TURNS, shapes.longest)]
             allowed = [vector for vector in _unique(vectors) if (may_be_0 or 0 not in vector) and _is_small(vector)]
             if reading.offsets:  # no specification says what padding is that removes more than there is
                 allowed = [vector for vector in allowed if min(vector) >= -1]
@@ -258,6 +262,11 @@ class _Shapes:
         """The lengths that a vector of axes, sizes or paddings may have."""
         ranks = {len(shape) for shape in self._inputs if shape}
         return sorted(ranks | {2 * rank for rank in ranks})
+
+    @property
+    def longest(self) -> int:
+        """The largest declared size of an output; 0 where none is declared."""
+        return max((dim for shape in self._declared for dim in shape if dim is not None), default=0)
 
     def steps(self, number: float) -> list[int]:
         """What `number` may have to be so that a dimension of an output gets the declared size."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ...opsets.inference import sizes_and_symbols
+from ...opsets.type_protos import sizes_and_symbols
 from ..inputs.readers import Dim
 from ..running.messages import Outputs
 

@@ -41,6 +41,8 @@ class _Difference(NamedTuple):
 _SAME = _Difference()
 _BLOCK = 1 << 18
 """The number of elements that are compared at a time. Comparing large outputs at once takes more than eight times their memory."""
+_ROUNDED_OTHERWISE = 4.0
+"""How many times as large as the original's the rounding error of the same computation in another order may be."""
 
 
 def compare_values(
@@ -49,8 +51,8 @@ def compare_values(
     """Compare what the original gave, `expected`, with what the result gave, `got`.
 
     Values are arrays, lists (sequences), dicts (maps) or None (an empty optional). Floats and complex numbers agree
-    when |got - expected| <= atol + rtol * |expected|, or both are NaN, or both the same infinity; others when they
-    are equal. `of_largest` times the largest finite |expected| is added to `atol`.
+    when |got - expected| <= atol + rtol * |expected|, or both are NaN, or both the same infinity; integers of 8 bits when
+    |got - expected| <= atol; others when they are equal. `of_largest` times the largest finite |expected| is added to `atol`.
     """
     atol += of_largest * _largest(expected) if of_largest else 0.0
     differences = list(_differences("", expected, got, rtol, atol))
@@ -80,16 +82,18 @@ def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_lar
     return _distance(expected, got) <= _allowed(expected, rtol, atol + (of_largest * _largest(expected) if of_largest else 0.0))
 
 
-def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> Any:
+def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, only_rounds: bool = False) -> Any:
     """`got`, with the expected element in place of every element that is as close to `exact` as the worst element of `expected` is.
 
     Elements within the bounds around `exact` are replaced too. An error above `rtol` of the largest number is no rounding error,
-    and excuses nothing. Values that are not float tensors of equal type and shape are returned unchanged.
+    and excuses nothing; but if `got` is known to be only rounded, any error is one, and some times the worst is allowed. Values
+    that are not float tensors of equal type and shape are returned unchanged.
     """
     if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
         return got
     own = _distance(_wide(expected), exact)
-    worst = min(own[np.isfinite(own)].max(initial=0.0), rtol * _largest(exact))
+    worst = own[np.isfinite(own)].max(initial=0.0)
+    worst = _ROUNDED_OTHERWISE * worst if only_rounds else min(worst, rtol * _largest(exact))
     allowed = np.maximum(worst, _allowed(exact, rtol, atol))
     return np.where(np.isfinite(exact) & (_distance(_wide(got), exact) <= allowed), expected, got)
 
@@ -219,9 +223,9 @@ def _block_difference(expected: np.ndarray, got: np.ndarray, rtol: float, atol: 
 
 
 def _allowed(expected: np.ndarray, rtol: float, atol: float) -> np.ndarray | float:
-    """How far each element may be from the expected one: atol + rtol * |expected|."""
+    """How far each element may be from the expected one: atol + rtol * |expected|; for integers of 8 bits atol, for others 0."""
     if expected.dtype.kind in "biu":
-        return 0.0
+        return atol if expected.dtype.itemsize == 1 and expected.dtype.kind != "b" else 0.0
     size = np.abs(_wide(expected))
     return atol + rtol * np.where(np.isfinite(size), size, 0.0)
 

@@ -160,5 +160,5 @@ def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]
     text = f"; the first tensor that differs is '{name}', made by {node}"
     text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    rounded = stayed and any(facts.of(each.op_type).has("steps") for each in before)
+    rounded = stayed and any(facts.of(each.op_type).jumps for each in before)
     return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed, rounded)

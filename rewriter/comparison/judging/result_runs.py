@@ -22,9 +22,12 @@ def run_result(session: Session, engine: str, runs: list[Run]) -> tuple[list[Run
     kept = [run for run in runs if are_all_doubtful or not run.doubt or id(run) in answered]
     missing = [run for run in kept if id(run) not in answered]
     for run, (_, answer) in zip(missing, session.run_all(run.inputs for run in missing), strict=True):
+        if isinstance(answer, Failure) and answer.kind == "timeout" and answered:
+            break  # what ran before is judged
         if isinstance(answer, Failure):
             return kept, _failed(engine, run, answer)
         answered[id(run)] = answer
+    kept = [run for run in kept if id(run) in answered]
     return kept, [answered[id(run)] for run in kept]
 
 

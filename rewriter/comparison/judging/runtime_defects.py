@@ -48,7 +48,7 @@ def doubt(model: onnx.ModelProto) -> Doubt | None:
     if onnx.TensorProto.FLOAT16 in Values(model).types:
         return Doubt("rounds to float16 between some nodes and not between others", True)
     transform = next((_title(node) for node, _ in default_domain_nodes(model) if facts.of(node.op_type).has("coarse")), "")
-    return Doubt(f"transforms lengths that are no power of two to four digits ({transform})", False) if transform else None
+    return Doubt(f"transforms lengths that are not a power of two to four digits ({transform})", False) if transform else None
 
 
 def random_operator(model: onnx.ModelProto) -> str:

@@ -34,6 +34,10 @@ INEXACT_BOUNDS: Mapping[str, Bounds] = {
     "complex64": _units(2.0**-23, 1024, 128, 16),
 }
 """The bounds by dtype where a rule was applied that is not exact to the last bit. Other dtypes are compared exactly even then."""
+STEP = Bounds(atol=1.0)
+"""The bounds for integers of 8 bits where the original rounds to the steps of a quantization in a way of its own."""
+OF_STEPS = 1 / 32
+"""The share of the largest number by which floats may differ that follow from such integers."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,10 @@ class Tolerance:
 
     `rtol` and `atol` hold for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
     applied) the INEXACT_BOUNDS of the output's dtype, whose `of_largest` counts only with `sums` (such a rule makes sums of many
-    terms). With `like_bfloat16` (only the original rounds to bfloat16), the bounds of bfloat16 hold for other floats too. `rtol_of`
-    and `atol_of`, output name → bound, take precedence.
+    terms). With `like_bfloat16` (only the original rounds to bfloat16), the bounds of bfloat16 hold for other floats too.
+    With `steps`
+    (the original rounds to the steps of a quantization in a way of its own), integers of 8 bits may be one apart, and floats may
+    differ by OF_STEPS of the largest one. `rtol_of` and `atol_of`, output name → bound, take precedence.
     """
 
     rtol: float | None = None
@@ -53,6 +59,7 @@ class Tolerance:
     inexact: bool = False
     sums: bool = False
     like_bfloat16: bool = False
+    steps: bool = False
 
     def of(self, output: str, dtype: str) -> Bounds:
         """The bounds for an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
@@ -60,11 +67,13 @@ class Tolerance:
         if self.inexact:
             kind = dtype.removeprefix("seq(").rstrip(")")
             kind = "bfloat16" if self.like_bfloat16 and kind in ("float32", "float16", "float64") else kind
-            default = INEXACT_BOUNDS.get(kind, default)
+            default = INEXACT_BOUNDS.get(kind, STEP if self.steps and kind in ("int8", "uint8") else default)
         rtol = default.rtol if self.rtol is None else self.rtol
         atol = default.atol if self.atol is None else self.atol
         is_stated = self.atol is not None or output in self.atol_of
         of_largest = default.of_largest if self.sums and not is_stated else 0.0
+        if self.steps and not is_stated:
+            of_largest = max(of_largest, OF_STEPS)
         return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
 
     @property

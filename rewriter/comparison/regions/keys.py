@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto
 
-from ...opsets.inference import Shape, shape_of, type_string
+from ...opsets.type_protos import Shape, shape_of, type_string
 from .changed_nodes import ChangedNode, GraphPair
 from .division import Input, Region, element_count, is_small_whole_numbers
 

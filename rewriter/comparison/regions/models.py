@@ -14,7 +14,7 @@ from ...checks.function_calls import nodes_run
 from ...graph.knowledge.declarations import DECLARED_SIZE
 from ...graph.model import Model
 from ...graph.protos import subgraphs
-from ...opsets.inference import Shape, shape_of, symbol
+from ...opsets.type_protos import Shape, shape_of, symbol
 from ...storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ...storage.skeleton import Skeleton
 from ..running.observation import Seen, is_computed_constant, is_given

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from ...storage.payload import array_of
 
@@ -51,6 +51,15 @@ def _widen_nodes(nodes: Iterable[NodeProto]) -> None:
             node.attribute.add(name="value", type=AttributeProto.TENSOR, t=numpy_helper.from_array(np.zeros(1)))
         for attribute in node.attribute:
             _widen_attribute(node, attribute)
+        if node.op_type == "GroupNormalization":  # the others are evaluated without their bodies, in the type of their input
+            _widen_body(node)
+
+
+def _widen_body(node: NodeProto) -> None:
+    """Let the body of `node` compute in float64; below opset 21, it computes in the type of its input and ignores the attribute."""
+    kept = [attribute for attribute in node.attribute if attribute.name != "stash_type"]
+    del node.attribute[:]
+    node.attribute.extend([*kept, helper.make_attribute("stash_type", TensorProto.DOUBLE)])
 
 
 def _widen_attribute(node: NodeProto, attribute: AttributeProto) -> None:

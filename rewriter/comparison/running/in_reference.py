@@ -22,10 +22,13 @@ class Reference:
         try:
             model = onnx.load(path)
             _shorten_domains(model)
+            _require_known_operators(model)
             self._prepare(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
             self._evaluator = strict_evaluator()(model)
+        except RejectedError:
+            raise
         except MemoryError as error:
             raise RejectedError(Failure("memory", one_line(error))) from error
         except Exception as error:
@@ -79,6 +82,13 @@ def _shorten_domains(model: onnx.ModelProto) -> None:
             entry.domain = "" if entry.domain == "ai.onnx" else entry.domain
     for node, _ in default_domain_nodes(model):
         node.domain = ""
+
+
+def _require_known_operators(model: onnx.ModelProto) -> None:
+    """Raises RejectedError where an opset does not have an operator: onnx.reference would take it as a later opset means it."""
+    for node, opset in default_domain_nodes(model):
+        if onnx.defs.has(node.op_type) and not onnx.defs.has(node.op_type, max_inclusive_version=opset):
+            raise RejectedError(Failure("unsupported", f"opset {opset} does not have {node.op_type}"))
 
 
 def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from ...opsets.transitions import newest_opset
+from ...storage import stage
+from ...storage.skeleton import Skeleton
 
 LOADED_BY_ALL = 21
 """The newest opset that every supported onnxruntime loads, so that nothing has to be tried up to here."""
@@ -40,6 +43,27 @@ def newest_loadable() -> int | None:
     opsets = range(newest_opset(), LOADED_BY_ALL - 1, -1)
     with TemporaryDirectory() as folder:
         return next((opset for opset in opsets if _loads(opset, Path(folder, "probe.onnx"))), None)
+
+
+_SECONDS = 30.0
+"""The time that a model may take to load."""
+
+
+def loads(skeleton: Skeleton, *, is_as_in_file: bool = False) -> bool:
+    """Whether the installed onnxruntime loads the model; False where there is none.
+
+    `is_as_in_file` says that the file of the skeleton, if it has one, holds this model unchanged.
+    """
+    if importlib.util.find_spec("onnxruntime") is None:
+        return False
+    from .messages import Failure
+    from .model_client import Worker
+
+    with TemporaryDirectory() as folder, ExitStack() as stack, Worker(_SECONDS) as worker:
+        path = (skeleton.path if is_as_in_file else None) or stack.enter_context(stage(skeleton, Path(folder, "model.onnx"))).path
+        with worker.open(path) as session:
+            answer = session.run({})
+    return not isinstance(answer, Failure) or answer.kind == "runtime"  # it lacks its inputs
 
 
 def _loads(opset: int, path: Path) -> bool:

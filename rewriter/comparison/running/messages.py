@@ -13,6 +13,8 @@ NUMBERED = "onnxruntime with numbers"
 """onnxruntime, whose failures state the number of the node."""
 
 
+IDLE_SECONDS = 60.0
+"""Seconds after which a child that runs models ends if it is asked nothing."""
 MANY_BYTES = 1 << 20
 """Bytes of inputs, or of outputs, after which no further sample is put into a message."""
 
@@ -83,6 +85,19 @@ class RunRequest(NamedTuple):
     runtime: str
     samples: tuple[dict[str, Any], ...]
     probes: tuple[str, ...] = ()
+
+
+class EffortRequest(NamedTuple):
+    """Estimate what the model at `path` costs on inputs of these shapes, name → dimensions."""
+
+    path: str
+    shapes: dict[str, tuple[int, ...]]
+
+
+class PrepareRequest(NamedTuple):
+    """Import `runtime`."""
+
+    runtime: str
 
 
 class ForgetRequest(NamedTuple):

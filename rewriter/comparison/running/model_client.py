@@ -8,19 +8,38 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from ...process.child import Child, Crashed, NotReady, serving_program
+from ... import calls
+from ...process.child import Child, Crashed, NotReady, core_count, serving_program
+from ..budget import Budget
 from ..judging.differences import byte_size
-from .messages import MANY_BYTES, NUMBERED, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
+from .effort import Effort
+from .messages import (
+    IDLE_SECONDS,
+    MANY_BYTES,
+    NUMBERED,
+    DescribeRequest,
+    Description,
+    EffortRequest,
+    Failure,
+    ForgetRequest,
+    Outputs,
+    PrepareRequest,
+    RunRequest,
+)
 
 TIME_LIMIT = 300.0
 """Seconds that one model may take in a comparison, over all its runs."""
 MEMORY_SHARE = 0.8
 """The share of the machine's memory that a model may take."""
+_MARGIN = 10.0
+"""The seconds before a child ends because it is idle in which it gets no request any more."""
+_LOOK = 0.1
+"""The seconds between two looks at whether a thread that waits for a worker has to stop."""
 _MOST_SAMPLES = 16
 """The largest number of samples in one message."""
 _SERVER = "split_rewrite.rewriter.comparison.running.model_server"
@@ -36,12 +55,31 @@ class Worker:
         self.time_limit = time_limit
         self._memory = _memory_bytes()
         self._child: Child | None = None
+        self._used = 0.0
         self._lock = threading.Lock()
         self._numbers = itertools.count()
+        self._budget: Budget | None = None
+        self._prepared: set[str] = set()
 
     def describe(self, path: Path) -> Description | Failure:
         """The inputs and outputs of the model at `path`."""
         return cast("Description | Failure", self._ask(DescribeRequest(_absolute(path)), self.time_limit))
+
+    def effort(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Effort | Failure:
+        """What the model at `path` costs on inputs of these shapes."""
+        return cast("Effort | Failure", self._ask(EffortRequest(_absolute(path), dict(shapes)), self.time_limit))
+
+    @contextmanager
+    def within(self, budget: Budget) -> Iterator[None]:
+        """For the time of a `with`, requests that the clock of `budget` does not allow are not finished.
+
+        Starting a child and importing a runtime do not count.
+        """
+        outer, self._budget = self._budget, budget
+        try:
+            yield
+        finally:
+            self._budget = outer
 
     def open(self, path: Path, runtime: str = "onnxruntime", probes: tuple[str, ...] = ()) -> Session:
         """Open a session that loads the model at `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference".
@@ -67,13 +105,19 @@ class Worker:
         self.close()
 
     def _ask(self, request: object, seconds: float) -> object:
-        if seconds <= 0:
-            return self._out_of_time()
+        calls.check()
         with self._lock:
             try:
-                return pickle.loads(self._running().ask(pickle.dumps(request, protocol=5), seconds, self._memory))
+                self._prepare(request.runtime if isinstance(request, RunRequest) else "")
+                seconds = min(seconds, self._budget.seconds_left) if self._budget is not None else seconds
+                if seconds <= 0:
+                    return self._out_of_time()
+                return self._answer(request, seconds)
             except Crashed as crash:
                 self._stop()
+                calls.check()
+                if self._budget is not None and crash.is_timeout:
+                    self._budget.charge(seconds)
                 return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
             except NotReady as end:
                 self._stop()
@@ -82,9 +126,23 @@ class Worker:
                 self._stop()  # half a message is on its way
                 raise
 
+    def _answer(self, request: object, seconds: float) -> object:
+        answer, taken = pickle.loads(self._running().ask(pickle.dumps(request, protocol=5), seconds, self._memory))
+        if self._budget is not None and not isinstance(request, PrepareRequest):
+            self._budget.charge(taken)
+        return answer
+
+    def _prepare(self, runtime: str) -> None:
+        """Start the child if there is none, and import `runtime` there if it is not "": no budget is charged for that."""
+        self._running()
+        if runtime and runtime not in self._prepared:
+            self._answer(PrepareRequest(runtime), self.time_limit)
+            self._prepared.add(runtime)
+
     def _out_of_time(self) -> Failure:
-        """The failure of a request that took longer than the time limit."""
-        return Failure("timeout", f"not finished within {self.time_limit:g} s")
+        """The failure of a request that took longer than the time limit or the budget."""
+        is_budget = self._budget is not None and self._budget.is_over
+        return Failure("timeout", f"not finished within {self._budget if is_budget else f'{self.time_limit:g} s'}")
 
     def _forget(self) -> None:
         """Tell the child to free the model that it holds."""
@@ -93,13 +151,15 @@ class Worker:
 
     def _running(self) -> Child:
         """The child; if there is none, it is started."""
-        if self._child is None or not self._child.is_alive():
+        if self._child is None or not self._child.is_alive() or time.monotonic() - self._used > IDLE_SECONDS - _MARGIN:
             self._stop()
             self._child = Child(serving_program(_SERVER), "-W", "ignore")
+        self._used = time.monotonic()
         return self._child
 
     def _stop(self) -> None:
         """End the child."""
+        self._prepared.clear()
         if self._child is not None:
             self._child.close()
             self._child = None
@@ -107,25 +167,53 @@ class Worker:
 
 _idle: list[Worker] = []
 """The workers that no thread uses at the moment."""
+_returned = threading.Condition()
+"""Tells threads that a worker was given back. It guards `_idle` and `_lent`."""
+_lent = 0
+"""The number of workers that threads use at the moment."""
+_held = threading.local()
+"""Whether the current thread uses a worker."""
 
 
 @contextmanager
 def lent_worker() -> Iterator[Worker]:
     """A worker for the current thread, for the time of a `with`.
 
-    One is kept: starting one and importing a runtime takes half a second.
+    There are as many as the machine has processors, because starting one and importing a runtime takes half a second; threads wait
+    for them. Only a thread that has one already gets another without waiting, because others may wait for the one that it has.
     """
-    try:
-        worker = _idle.pop()
-    except IndexError:
-        worker = Worker()
+    is_outer = not getattr(_held, "any", False)
+    worker = _taken(is_outer)
+    _held.any = True
     try:
         yield worker
     finally:
-        if _idle:
-            worker.close()
-        else:
+        if is_outer:
+            _held.any = False
+        _give_back(worker)
+
+
+def _taken(waits: bool) -> Worker:
+    """An idle worker, or a new one where there are fewer than processors, or the thread cannot wait."""
+    global _lent
+    with _returned:
+        while waits and not _idle and _lent >= core_count():
+            _returned.wait(_LOOK)
+            calls.beat()
+        _lent += 1
+        return _idle.pop() if _idle else Worker()
+
+
+def _give_back(worker: Worker) -> None:
+    global _lent
+    with _returned:
+        _lent -= 1
+        is_kept = len(_idle) < core_count()
+        if is_kept:
             _idle.append(worker)
+        _returned.notify()
+    if not is_kept:
+        worker.close()
 
 
 class Session:

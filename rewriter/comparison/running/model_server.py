@@ -5,9 +5,11 @@ The output that native code prints is discarded, and a crash there affects no ot
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 import onnx
@@ -17,15 +19,19 @@ from ...process import serving
 from ..inputs.readers import readings
 from ..judging.differences import byte_size
 from ..judging.runtime_defects import disputed_node, doubt, known_defects, lax_operator, random_operator
+from .effort import Effort, effort_of
 from .in_onnxruntime import NumberedOnnxRuntime, OnnxRuntime
 from .in_reference import Float64, Reference
 from .messages import (
+    IDLE_SECONDS,
     MANY_BYTES,
     NUMBERED,
     DescribeRequest,
     Description,
+    EffortRequest,
     Failure,
     Outputs,
+    PrepareRequest,
     RejectedError,
     RunRequest,
     one_line,
@@ -67,6 +73,16 @@ _RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
 }
 
 
+_MODULES = {"onnxruntime": "onnxruntime", NUMBERED: "onnxruntime", "onnx.reference": "onnx.reference", "float64": "onnx.reference"}
+"""The module of each runtime."""
+
+
+def _prepare(runtime: str) -> None:
+    """Import the module of `runtime`. If that is impossible, the first run says why."""
+    with suppress(Exception):
+        importlib.import_module(_MODULES[runtime])
+
+
 class _Server:
     """Answers requests. It holds at most one loaded model, so that the memory is that of one model."""
 
@@ -74,9 +90,13 @@ class _Server:
         self._session = -1
         self._loaded: _Loaded | None = None
 
-    def answer(self, request: object) -> list[Outputs | Failure] | Description | Failure | None:
+    def answer(self, request: object) -> list[Outputs | Failure] | Description | Effort | Failure | None:
         if isinstance(request, DescribeRequest):
             return _or_failure(describe, request.path)
+        if isinstance(request, EffortRequest):
+            return _or_failure(lambda asked: effort_of(asked.path, asked.shapes), request)
+        if isinstance(request, PrepareRequest):
+            return _prepare(request.runtime)
         if isinstance(request, RunRequest):
             return self._run(request)
         return self._forget()
@@ -124,6 +144,12 @@ def _or_failure(call: Callable[[_Argument], _Answer], argument: _Argument) -> _A
 
 
 def serve() -> None:
-    """Answer requests until the parent process ends."""
+    """Answer requests, each with the seconds of processor time that it took, until the parent ends or asks nothing for a while."""
     server = _Server()
-    serving.serve(lambda request: pickle.dumps(server.answer(pickle.loads(request)), protocol=5))
+
+    def answer(request: memoryview) -> bytes:
+        begun = time.process_time()
+        answered = server.answer(pickle.loads(request))
+        return pickle.dumps((answered, time.process_time() - begun), protocol=5)
+
+    serving.serve(answer, by_processor_time=True, idle_seconds=IDLE_SECONDS)

@@ -6,9 +6,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ..budget import Budget
 from ..judging.declared_outputs import Contradiction
+from .effort import Effort
 from .messages import Failure, Outputs
 from .model_client import Worker
+
+_SAMPLE = 600_000.0
+"""Nanoseconds for a sample, however small."""
+_IN_A_ROW = 100_000.0
+"""Nanoseconds for one of many runs, however small."""
+_MADE, _COMPARED = 40.0, 50.0
+"""Nanoseconds for each element of the inputs and of the outputs."""
 
 
 class Run(NamedTuple):
@@ -25,12 +34,58 @@ class Run(NamedTuple):
     doubt: tuple[Contradiction, ...] = ()
 
 
+class Efforts(NamedTuple):
+    """What both models cost on inputs of `elements` elements, in nanoseconds of a usual machine."""
+
+    original: Effort
+    result: Effort
+    elements: float
+
+    @property
+    def once(self) -> float:
+        """Loading both models, and running each once in onnxruntime."""
+        return self.original.load + self.result.load + self.runs("onnxruntime")
+
+    def runs(self, engine: str) -> float:
+        """Running both models once in `engine`."""
+        return self.original.run(engine) + self.result.run(engine)
+
+    @property
+    def single(self) -> float:
+        """Making inputs, and running the original on them in onnxruntime, with others in one message."""
+        return _IN_A_ROW + self.elements * _MADE + self.original.onnxruntime
+
+    def sample(self, engine: str) -> float:
+        """Making inputs, running both models on them in `engine`, and comparing the outputs."""
+        return _SAMPLE + self.elements * _MADE + max(self.original.elements, self.result.elements) * _COMPARED + self.runs(engine)
+
+
+class Costs(NamedTuple):
+    """What one run costs, and what may be spent on runs that explain a difference."""
+
+    efforts: Efforts
+    budget: Budget
+
+
 class Pair(NamedTuple):
     """The model files of a comparison, and the worker that runs them."""
 
     original: Path
     result: Path
     worker: Worker
+    costs: Costs | None = None
+
+    def affordable(self, engine: str, runs: list[Run]) -> list[Run]:
+        """The first of `runs`, those on which `engine` can run both models for half of what is left of the budget; one at least, if
+        there is as much left. Their cost is subtracted.
+        """
+        if self.costs is None:
+            return runs
+        efforts, budget = self.costs
+        each = efforts.runs(engine)
+        chosen = runs[: budget.affords(each, 0.5) or min(budget.affords(each), 1)]
+        budget.spend(each * len(chosen))
+        return chosen
 
     def run_again(self, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
         """Load the original, or another `model`, again, and return its outputs for the same inputs."""

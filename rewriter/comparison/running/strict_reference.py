@@ -33,6 +33,7 @@ def strict_evaluator() -> Any:
         _strict_one_hot(),
         _strict_roi_align(),
         _strict_normalization(),
+        *_attention(),
     ]
 
     class Evaluator(ReferenceEvaluator):
@@ -278,6 +279,29 @@ def _strict_normalization() -> Any:
             return (normal.astype(x.dtype),)
 
     return MeanVarianceNormalization
+
+
+def _attention() -> list[Any]:
+    """Attention that is causal and has one mask for all queries: the reference lets all of them see the first key alone."""
+    try:
+        from onnx.reference.ops.op_attention import Attention as PlainAttention
+    except ImportError:  # before onnx 1.18
+        return []
+
+    class Attention(PlainAttention):
+        """https://onnx.ai/onnx/operators/onnx__Attention.html, every version."""
+
+        op_domain = ""
+
+        def _run(
+            self, queries: np.ndarray, keys: np.ndarray, values: np.ndarray, mask: Any = None, *others: Any, **given: Any
+        ) -> Any:
+            self._validate_attention25 = self.run_params["opsets"][""] >= 25
+            if mask is not None and given.get("is_causal") and (mask.ndim < 2 or mask.shape[-2] == 1):
+                mask = np.repeat(np.atleast_2d(mask), queries.shape[-2], axis=-2)
+            return super()._run(queries, keys, values, mask, *others, **given)
+
+    return [Attention]
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from onnx import GraphProto, NodeProto, TypeProto, helper
 
-from ...opsets import inference
+from ...opsets import type_protos
 from ..protos import DEFAULT_DOMAINS, subgraphs
 from .asking import Asked, type_of
 from .place import Place
@@ -73,7 +73,7 @@ def made_types(place: Place, node: NodeProto, opset: int) -> FoundTypes:
         kind = yield Asked(body, name, Question.STATED)
         if not outer or kind is None or kind.WhichOneof("value") != "tensor_type":
             continue
-        shape = inference.shape_of(kind) if node.op_type == "Scan" and opset >= _ONE_SEQUENCE else None
+        shape = type_protos.shape_of(kind) if node.op_type == "Scan" and opset >= _ONE_SEQUENCE else None
         stacked = index >= len(node.input) - scanned
         dims = None if shape is None else [None] * (len(shape) + stacked)
         found[outer] = helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
@@ -93,7 +93,7 @@ def _scanned_types(place: Place, node: NodeProto) -> FoundTypes:
     found: Types = {}
     for index, (inner, name) in enumerate(zip(body.input, node.input, strict=True)):
         kind = _tensor((yield from type_of(place, name)).type)
-        shape = None if kind is None else inference.shape_of(kind)
+        shape = None if kind is None else type_protos.shape_of(kind)
         if kind is not None and shape is not None:
             rank = len(shape) - (index >= len(node.input) - scanned)
             found[inner.name] = helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * rank)
@@ -133,7 +133,7 @@ def _supposing(place: Place, node: NodeProto, index: int | None, opset: int, kin
     for name in names[:_FIRST]:
         stated.append((yield Asked(body, name, Question.STATED)))
     for name, kind in zip(names, [*stated, *kinds], strict=True):
-        supposed = Typed(kind, None if kind is None else inference.shape_of(kind), is_better=name not in names[:_FIRST])
+        supposed = Typed(kind, None if kind is None else type_protos.shape_of(kind), is_better=name not in names[:_FIRST])
         body.records[name] = body.records.get(name, EMPTY).with_answer(Question.TYPE, supposed)
     return body
 
@@ -155,14 +155,14 @@ def _tensor(kind: TypeProto | None) -> TypeProto | None:
     """The tensor type `kind`, reduced to element type and dimensions; None where it is not a tensor type."""
     if kind is None or not kind.tensor_type.elem_type:
         return None
-    return helper.make_tensor_type_proto(kind.tensor_type.elem_type, inference.shape_of(kind))
+    return helper.make_tensor_type_proto(kind.tensor_type.elem_type, type_protos.shape_of(kind))
 
 
 def _common(one: TypeProto | None, other: TypeProto | None) -> TypeProto | None:
     """The type that covers both types: with the dimensions in which they agree; None where the element types differ."""
     if one is None or other is None or one.tensor_type.elem_type != other.tensor_type.elem_type:
         return None
-    first, second = inference.shape_of(one), inference.shape_of(other)
+    first, second = type_protos.shape_of(one), type_protos.shape_of(other)
     if first is None or second is None or len(first) != len(second):
         return helper.make_tensor_type_proto(one.tensor_type.elem_type, None)
     dims = [dim if dim == same else None for dim, same in zip(first, second, strict=True)]
@@ -171,5 +171,5 @@ def _common(one: TypeProto | None, other: TypeProto | None) -> TypeProto | None:
 
 def _stacked(kind: TypeProto | None) -> TypeProto | None:
     """The type of a scan output whose elements have type `kind`: one more axis in front, of unknown length."""
-    shape = None if kind is None else inference.shape_of(kind)
+    shape = None if kind is None else type_protos.shape_of(kind)
     return None if kind is None or shape is None else helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None, *shape])

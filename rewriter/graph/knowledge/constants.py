@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ...opsets import by_reference, facts, folding
-from ...opsets.inference import Shape
+from ...opsets.type_protos import Shape
 from ..protos import DEFAULT_DOMAINS
 from .asking import Asked, Finding, type_of
 from .place import Place, maker

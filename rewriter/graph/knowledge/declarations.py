@@ -23,8 +23,8 @@ from typing import NamedTuple
 import onnx
 from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from ...opsets import inference
-from ...opsets.inference import Shape
+from ...opsets import inference, schema_types, type_protos
+from ...opsets.type_protos import Shape
 from ..protos import DEFAULT_DOMAINS, GraphLike, subgraphs
 from ..survey import all_graphs
 
@@ -115,15 +115,15 @@ def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[st
         kind = declared.get(tensor.name)
         if kind is not None and kind.tensor_type.elem_type == tensor.data_type:
             stored = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-            found[tensor.name] = inference.in_common(kind, stored) if tensor.name in overridable else stored
+            found[tensor.name] = type_protos.in_common(kind, stored) if tensor.name in overridable else stored
     return found
 
 
-def _without_symbol(dim: inference.Dimension) -> int | None:
+def _without_symbol(dim: type_protos.Dimension) -> int | None:
     return dim if isinstance(dim, int) else None
 
 
-def _opened(dim: inference.Dimension) -> inference.Dimension:
+def _opened(dim: type_protos.Dimension) -> type_protos.Dimension:
     return f"{DECLARED_SIZE}{dim}" if isinstance(dim, int) else None
 
 
@@ -150,10 +150,10 @@ def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
     found: dict[tuple[int, str], Shape] = {}
     numbers = _iteration_numbers(model)
     for position, value in _stated(model):
-        shape = inference.shape_of(value.type)
+        shape = type_protos.shape_of(value.type)
         if shape is not None:
             found[position, value.name] = shape
-        for tensor in inference.tensors_in(value.type):
+        for tensor in type_protos.tensors_in(value.type):
             tensor.ClearField("shape")
     for value, rank in numbers:
         value.type.CopyFrom(_tensor(value.type, [1] * rank))
@@ -170,7 +170,7 @@ def _iteration_numbers(model: ModelProto) -> list[tuple[ValueInfoProto, int]]:
     nodes = (node for graph in graphs if len(graphs) > 1 for node in graph.node)
     loops = (node for node in nodes if node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS)
     values = (body.input[0] for node in loops for _, body in subgraphs(node) if body.input)
-    shapes = ((value, inference.shape_of(value.type)) for value in values)
+    shapes = ((value, type_protos.shape_of(value.type)) for value in values)
     return [(value, len(shape)) for value, shape in shapes if shape is not None and len(shape) < 2]
 
 
@@ -185,7 +185,7 @@ def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str
             if node.domain in DEFAULT_DOMAINS or (node.domain, node.op_type) in functions:
                 continue
             found.update((positions[id(body)], value.name) for _, body in subgraphs(node) for value in body.input)
-            if not inference.is_inferred(node):
+            if not schema_types.is_inferred(node):
                 found.update((position, name) for name in node.output)
         found.update((position, name) for name in vouched)
     return found
@@ -216,7 +216,7 @@ def _shapes_among(names: Container[str], graph: GraphProto) -> dict[str, Shape |
     Reading all values of a large model takes longer than inference.
     """
     values = (*graph.value_info, *graph.output, *graph.input)
-    shapes = {name: inference.shape_of(value.type) for value in values if (name := value.name) in names}
+    shapes = {name: type_protos.shape_of(value.type) for value in values if (name := value.name) in names}
     shapes.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer if tensor.name in names)
     return shapes
 
@@ -277,7 +277,7 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
             known = types.shape(claim.place)
             if known is not None and contradict(claim.shape, known) and claim not in belied:
                 belied[claim] = Contradiction(claim.place[1], claim.shape, "another size for other sizes of the inputs")
-            elif inference.is_known(claim.shape) and not inference.is_known(known):
+            elif type_protos.is_known(claim.shape) and not type_protos.is_known(known):
                 unproven.add(claim)
     return unproven - belied.keys(), belied
 
@@ -295,7 +295,7 @@ def _with_sizes(model: ModelProto, first: int) -> tuple[ModelProto, bool]:
     return copy, bool(sizes) or has_unranked
 
 
-def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[inference.Dimension]]) -> ModelProto | None:
+def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[type_protos.Dimension]]) -> ModelProto | None:
     """`model`, which declares no shapes, with the declared `shapes`, after inference."""
     copy = ModelProto()
     copy.CopyFrom(model)
@@ -306,7 +306,7 @@ def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[infere
     return inference.infer_model(copy)
 
 
-def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:
+def _tensor(kind: TypeProto, dims: list[type_protos.Dimension]) -> TypeProto:
     return onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
 
 
@@ -315,7 +315,7 @@ def shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
     if not isinstance(graph, GraphProto):
         return {}
     values = (*graph.value_info, *graph.output, *graph.input)
-    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
+    return {value.name: shape for value in values if (shape := type_protos.shape_of(value.type)) is not None}
 
 
 def show(shape: Shape) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from onnx import TypeProto
 
-from ...opsets import inference
-from ...opsets.inference import Dimension, Shape
+from ...opsets import type_protos
 from ...opsets.partial import Entries
+from ...opsets.type_protos import Dimension, Shape
 from . import asking
 from .asking import Finders
 from .constants import find_constant
@@ -81,7 +81,7 @@ class Knowledge:
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
-        return inference.tensor_type(self.type_string(name) or "") or None
+        return type_protos.tensor_type(self.type_string(name) or "") or None
 
     def shape(self, name: str) -> Shape | None:
         """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""

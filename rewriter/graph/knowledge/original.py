@@ -8,8 +8,8 @@ import onnx
 from onnx import GraphProto
 
 from ...cached import cached_property
-from ...opsets import inference
-from ...opsets.inference import Shape
+from ...opsets import function_inference
+from ...opsets.type_protos import Shape
 from ...storage.skeleton import Skeleton
 from ..protos import default_opset, may_hold_graphs
 from ..survey import Survey
@@ -130,7 +130,7 @@ class Original:
         """The bodies of functions as graphs with inferred types, as far as all calls agree about the types of the inputs."""
         if self._like is not None:
             return self._like.inferred_functions
-        return {} if self.inferred is None else inference.infer_functions(self.inferred)
+        return {} if self.inferred is None else function_inference.infer_functions(self.inferred)
 
     def _without_defaults(self) -> bytes:
         """The original model without the initializers that callers may override, because inference would rely on their values, and

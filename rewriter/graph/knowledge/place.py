@@ -10,8 +10,8 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ...cached import cached_property
-from ...opsets import inference
-from ...opsets.inference import Shape
+from ...opsets import inference, type_protos
+from ...opsets.type_protos import Shape
 from ..protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
 from .declarations import shapes_of, types_with_values
 from .original import Original
@@ -84,7 +84,7 @@ class Stated:
         if self._place.parent is None:
             stored = types_with_values(graph, self.overridable)
             given = ((value.name, stored.get(value.name, value.type)) for value in graph.input)
-            types.update((name, kind) for name, kind in given if inference.type_string(kind) is not None)
+            types.update((name, kind) for name, kind in given if type_protos.type_string(kind) is not None)
         return types
 
     @cached_property
@@ -104,7 +104,7 @@ class Stated:
         if declared is None:
             return None
         kind = TypeProto.FromString(declared.SerializeToString())
-        for tensor in inference.tensors_in(kind):
+        for tensor in type_protos.tensors_in(kind):
             tensor.ClearField("shape")
         return kind
 
@@ -198,7 +198,7 @@ def stated_directly(place: Place, name: str) -> TypeProto | Unasked | None:
         known = home.stated.known(name)
         if known is None and name in home.made:
             return UNASKED
-        if known is None or inference.type_string(known) is None:
+        if known is None or type_protos.type_string(known) is None:
             known = home.stated.kind(name)
         if known is not None or home.defines(name):
             return known

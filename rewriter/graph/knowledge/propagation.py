@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from ...opsets import folding, inference, transitions
-from ...opsets.inference import Shape
+from ...opsets import folding, misinferred, transitions, type_protos
+from ...opsets.type_protos import Shape
 from ...process import child_call
 from ...storage.payload import tensor_of
 from .declarations import contradict
@@ -37,8 +37,8 @@ class Propagated:
         """Store the types. `numbers` maps each value to the position of its type in `types`."""
         self._numbers = numbers
         self._types = types
-        self._shapes = [shape if inference.is_known(shape := inference.shape_of(kind)) else None for kind in types]
-        self._strings = [inference.type_string(kind) for kind in types]
+        self._shapes = [shape if type_protos.is_known(shape := type_protos.shape_of(kind)) else None for kind in types]
+        self._strings = [type_protos.type_string(kind) for kind in types]
 
     def type(self, name: str) -> TypeProto | None:
         """The type of the value `name`; None where there is no such value."""
@@ -46,7 +46,7 @@ class Propagated:
         return None if number is None else self._types[number]
 
     def type_string(self, name: str) -> str | None:
-        """The type of the value `name` as `inference.type_string` writes it; None where there is no such value."""
+        """The type of the value `name` as `type_protos.type_string` writes it; None where there is no such value."""
         number = self._numbers.get(name)
         return None if number is None else self._strings[number]
 
@@ -108,7 +108,7 @@ class _Propagation:
             if tensor.name not in self._values:
                 kind = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
                 self._values[tensor.name] = self._number(kind, tensor)
-            elif inference.shape_of(self._kinds[self._values[tensor.name]].type) != tuple(tensor.dims):
+            elif type_protos.shape_of(self._kinds[self._values[tensor.name]].type) != tuple(tensor.dims):
                 raise _Unknown
             elif self._ir_version < 4:  # a constant all the same
                 self._values[tensor.name] = self._number(self._kinds[self._values[tensor.name]].type, tensor)
@@ -138,16 +138,16 @@ class _Propagation:
             raise _Unknown
 
     def _infer(self, node: NodeProto) -> list[int]:
-        if inference.may_be_wrong(node.op_type):
+        if misinferred.may_be_wrong(node.op_type):
             raise _Unknown
-        if inference.keeps_its_input(node.op_type, self._opset) and len(node.output) == 1:
+        if misinferred.keeps_its_input(node.op_type, self._opset) and len(node.output) == 1:
             return [self._values[node.input[0]]]
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
         types = {name: kind.type.SerializeToString() for name, kind in read.items()}
         data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
         serialized = node.SerializeToString()
         try:
-            known = dict(inference.usable_data(node, data))
+            known = dict(misinferred.usable_data(node, data))
             found = child_call.infer_node(node.op_type, self._opset, serialized, types, known, self._ir_version)
         except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None
@@ -174,7 +174,7 @@ def _agree(declared: TypeProto, derived: TypeProto) -> bool:
     """Whether the declared type does not contradict the derived one. Different names of a dimension do not count."""
     if declared.tensor_type.elem_type != derived.tensor_type.elem_type:
         return False
-    shapes = inference.shape_of(declared), inference.shape_of(derived)
+    shapes = type_protos.shape_of(declared), type_protos.shape_of(derived)
     return shapes[0] is None or shapes[1] is None or not contradict(shapes[0], shapes[1])
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from onnx import TypeProto, helper
 
-from ...opsets import inference
-from ...opsets.inference import Shape
+from ...opsets import type_protos
+from ...opsets.type_protos import Shape
 
 Types = dict[str, TypeProto]
 NONE_UNPROVEN: frozenset[int] = frozenset()
@@ -75,7 +75,7 @@ def may_grow(answer: Any, input_symbols: frozenset[str]) -> bool:
         case Typed():
             return answer.is_open(input_symbols)
         case TypeProto():
-            return Typed(answer, inference.shape_of(answer)).is_open(input_symbols)
+            return Typed(answer, type_protos.shape_of(answer)).is_open(input_symbols)
         case tuple():
             return None in answer
         case _:
@@ -108,7 +108,7 @@ def merged(known: TypeProto | None, found: TypeProto) -> TypeProto:
     """Combine two types of the same value. For tensors, each dimension that is known in either of them is known in the result."""
     if known is None or {known.WhichOneof("value"), found.WhichOneof("value")} != {"tensor_type"}:
         return found if known is None else known
-    shape = _merged_shape(inference.shape_of(known), inference.shape_of(found))
+    shape = _merged_shape(type_protos.shape_of(known), type_protos.shape_of(found))
     return helper.make_tensor_type_proto(known.tensor_type.elem_type or found.tensor_type.elem_type, shape)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from onnx import TypeProto
 
-from ...opsets import inference
+from ...opsets import schema_types, type_protos
 from .asking import Asked, Finding
 from .place import Place, stated_directly
 from .record import Question, Unasked
@@ -19,10 +19,10 @@ def find_string(place: Place, name: str) -> Finding:
     known = stated.propagated.type_string(name) if name not in stated.declared and stated.propagated is not None else None
     if known is None:
         kind: TypeProto | None = stated.declared.get(name)
-        if kind is None or inference.type_string(kind) is None:  # declared types need no inference
+        if kind is None or type_protos.type_string(kind) is None:  # declared types need no inference
             stated = stated_directly(place, name)
             kind = (yield Asked(place, name, Question.STATED)) if isinstance(stated, Unasked) else stated
-        known = None if kind is None else inference.type_string(kind)
+        known = None if kind is None else type_protos.type_string(kind)
     return {name: known or (yield tied(place, name))}
 
 
@@ -44,6 +44,6 @@ def _stated(place: Place, name: str) -> Generator[Asked, Any, str | None]:
     home, first = place.find(name), place.stated.makers.get(name)
     if home is not None and home is not place:
         return (yield Asked(home, name, Question.STRING))
-    kind = None if first is None else inference.fixed_types(first[1], place.opset).get(name)
+    kind = None if first is None else schema_types.fixed_types(first[1], place.opset).get(name)
     kind = kind or (yield Asked(place, name, Question.STATED))
-    return None if kind is None else inference.type_string(kind)
+    return None if kind is None else type_protos.type_string(kind)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from onnx import NodeProto
 
-from ...opsets import inference
-from ..protos import DEFAULT_DOMAINS
+from ...opsets import schema_types
 
 Groups = dict[str, list[str]]
 
@@ -20,7 +19,7 @@ def tied_groups(nodes: Iterable[NodeProto], opset: int) -> Groups:
     """
     groups: Groups = {}
     for node in nodes:
-        for values in inference.tied_values(node, opset) if node.domain in DEFAULT_DOMAINS else ():
+        for values in schema_types.tied_values(node, opset) if schema_types.has_schemas(node.domain) else ():
             _join(groups, values)
     return groups
 

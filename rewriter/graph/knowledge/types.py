@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from onnx import NodeProto, TypeProto, helper
 
-from ...opsets import facts, inference, partial
+from ...opsets import facts, inference, partial, schema_types, type_protos
 from ...storage.payload import element_type_of, tensor_of
 from ..protos import DEFAULT_DOMAINS, GRAPH_HOLDERS
 from . import bodies
@@ -33,7 +33,7 @@ def find_stated(place: Place, name: str) -> Finding:
     answers: dict[str, TypeProto | None] = {name: None}
     answers.update((yield from _made_types(home, name)))
     known = answers[name]
-    if known is None or inference.type_string(known) is None:
+    if known is None or type_protos.type_string(known) is None:
         answers[name] = home.stated.kind(name)
     return answers if home is place else {name: answers[name]}
 
@@ -81,7 +81,7 @@ class _Growing:
         self._set(name, stated, is_better=False)
 
     def _set(self, name: str, kind: TypeProto | None, *, is_better: bool) -> None:
-        shape = None if kind is None else inference.shape_of(kind)
+        shape = None if kind is None else type_protos.shape_of(kind)
         self.answers[name] = Typed(kind, shape, self._place.stated.unproven.get(name, NONE_UNPROVEN), is_better)
 
     def is_open(self, name: str) -> bool:
@@ -170,7 +170,7 @@ class DescribedShape:
         data = (yield from type_of(place, node.input[0])).shape if node.input[0] else None
         said = yield from entries_of(place, node)
         shape = partial.output_shape(node, data, said)
-        elem_type = inference.tensor_type((yield Asked(place, node.output[0], Question.STRING)) or "")
+        elem_type = type_protos.tensor_type((yield Asked(place, node.output[0], Question.STRING)) or "")
         if shape is None or not elem_type:
             return {}
         return {node.output[0]: helper.make_tensor_type_proto(elem_type, shape)}
@@ -184,7 +184,7 @@ def _small_constants(place: Place, types: Types) -> Generator[Asked, Any, dict[s
     """The values in `types` that are constant and may describe a shape."""
     found: dict[str, np.ndarray] = {}
     for value, kind in types.items():
-        shape = inference.shape_of(kind)
+        shape = type_protos.shape_of(kind)
         array = None if shape is None or len(shape) > 1 else (yield Asked(place, value, Question.CONSTANT))
         if array is not None and array.dtype.kind != "V":  # types of ml_dtypes never say a shape
             found[value] = array
@@ -193,7 +193,7 @@ def _small_constants(place: Place, types: Types) -> Generator[Asked, Any, dict[s
 
 def _inferred(place: Place, node: NodeProto, opset: int, types: Types, constants: Mapping[str, np.ndarray]) -> Types:
     """Infer the types of the outputs of `node`, whose inputs have `types`. Some of them are known to be `constants`."""
-    found = inference.fixed_types(node, opset)
+    found = schema_types.fixed_types(node, opset)
     if all(value in types for value in node.input if value):
         data = {value: tensor_of(array, value) for value, array in constants.items()}
         found.update(inference.infer_node(node, opset, types, data, place.model.ir_version))
@@ -213,5 +213,5 @@ def _is_better(place: Place, name: str, known: Typed) -> bool:
 
 
 def _contradict(declared: TypeProto, derived: TypeProto) -> bool:
-    shapes = inference.shape_of(declared), inference.shape_of(derived)
+    shapes = type_protos.shape_of(declared), type_protos.shape_of(derived)
     return shapes[0] is not None and shapes[1] is not None and contradict(shapes[0], shapes[1])

@@ -24,7 +24,7 @@ PROGRAM = """
 import os, sys, time
 sys.path[:] = {path!r}
 from split_rewrite.rewriter.batch import apart, conversion
-convert = conversion.convert_file
+convert = conversion.convert_path
 
 def break_some(source, *args, **kwargs):
     if "crash" in source:
@@ -35,7 +35,7 @@ def break_some(source, *args, **kwargs):
         raise MemoryError
     return convert(source, *args, **kwargs)
 
-conversion.convert_file = break_some
+conversion.convert_path = break_some
 apart.serve()
 """
 """A child to which some names do what some models do to others."""

@@ -24,7 +24,7 @@ def test_an_exception_is_a_report(task: Task, monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(conversion, "convert_file", fail)
+    monkeypatch.setattr(conversion, "convert_path", fail)
     document = convert_model(task, Request(5)).document
     assert document is not None and (document["outcome"], document["message"], document["exit_status"]) == (
         "failed",

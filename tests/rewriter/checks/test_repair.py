@@ -93,7 +93,7 @@ def test_what_might_mean_something_else_is_refused(damage, message):
 REPAIRED: dict[str, tuple[Damage, str]] = {
     "initializers that are no inputs": (
         lower_ir,
-        "Initializer 'b' (main graph): it is no input, as it has to be in IR version 3: the IR version is raised",
+        "Initializer 'b' (main graph): it is not an input, as IR version 3 requires, so the IR version was raised",
     ),
     "a stale dimension": (
         declare("h", TensorProto.FLOAT, 2, 5),
@@ -135,6 +135,10 @@ REPAIRED: dict[str, tuple[Damage, str]] = {
         declare_negative,
         "Value 'x' (model): a negative size in its declared shape counts as unknown, and 1 more",
     ),
+    "metadata twice": (
+        lambda proto: proto.metadata_props.extend([onnx.StringStringEntryProto(key="a", value=value) for value in "bc"]),
+        "Metadata 'a' (model): it is stated twice: the last value is left",
+    ),
     "a name twice": (
         name_alike,
         "Node 'first' (main graph): another node has its name: it has a number behind it now",
@@ -158,7 +162,7 @@ def test_strict_refuses(damage, warning):
     damage(proto)
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(proto, 12, options=Options(strict=True))
-    assert [str(blocker).partition(" … ")[0] for blocker in caught.value.blockers] == [warning]
+    assert [str(blocker).partition(". Hint: ")[0] for blocker in caught.value.blockers] == [warning]
 
 
 def test_a_dry_run_says_it_too():
@@ -192,7 +196,7 @@ def test_nodes_stay_where_they_can():
 
 def test_a_valid_model_is_not_touched():
     report = convert_version(healthy(), 13).report
-    assert (report.warnings, report.changes) == ([], [])
+    assert (list(report.warnings), list(report.changes)) == ([], [])
 
 
 def test_a_constant_may_share_the_name_of_a_node():
@@ -232,7 +236,7 @@ def test_without_a_comparison_the_result_may_be_wrong():
 def test_strict_refuses_what_the_result_belies():
     with pytest.raises(UnconvertibleError) as caught:
         rewriter.convert_version(model(THIRDS, 13), 9, options=Options(strict=True))
-    assert [str(blocker) for blocker in caught.value.blockers] == [f"{BELIED} … hint: without --strict this is a warning"]
+    assert [str(blocker) for blocker in caught.value.blockers] == [f"{BELIED}. Hint: without --strict this is a warning"]
 
 
 NEGATIVE = "g (float[N,M,3] x) => (float[A] w) <int64[1] n = {-1}> {y = Squeeze(x) z = Softmax<axis = -2>(y) w = Reshape(z, n)}"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import helpers
 import onnx
 import pytest
-from helpers import convert_version
+from helpers import convert_version, model
+from onnx import AttributeProto
 
-from split_rewrite.rewriter import ArgumentError, CheckError
+from split_rewrite.rewriter import ArgumentError, CheckError, InvalidModelError
 from split_rewrite.rewriter.checks import validity
+from split_rewrite.rewriter.checks.operators import CHECKS
+from split_rewrite.rewriter.opsets.transitions import newest_opset, schema_at
 
 
 @pytest.mark.parametrize(
@@ -97,3 +100,18 @@ def test_a_function_of_an_opset_that_does_not_exist() -> None:
         )
     )
     assert "the function f's opset -3 is unknown: onnx" in helpers.invalidity(source, 11)
+
+
+@pytest.mark.parametrize("op_type", sorted(CHECKS.keys() & {"Resize", "Slice", "Split", "AveragePool", "Concat", "Einsum"}))
+def test_an_attribute_of_another_kind_is_what_onnx_says_it_is(op_type: str) -> None:
+    """A list that is no list, for example, is not counted."""
+    opset = newest_opset()
+    schema = schema_at(op_type, opset)
+    assert schema is not None
+    for name in schema.attributes:
+        proto = model("g (float[2,3] x) => (float[a,b] y) { y = Relu(x) }", opset)
+        node = proto.graph.node[0]
+        node.op_type = op_type
+        node.attribute.add(name=name, type=AttributeProto.TYPE_PROTO)
+        with pytest.raises(InvalidModelError, match=f"attribute.* {name}"):
+            convert_version(proto, 9)

@@ -157,7 +157,7 @@ FAILURES = {
     "recursion": (RecursionError("maximum"), 2, "error: the model is nested too deeply"),
     "memory": (MemoryError(), 2, "error: out of memory"),
     "disk-full": (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "o.onnx"), 2, "error: o.onnx: No space left on device"),
-    "interrupt": (KeyboardInterrupt(), 130, "interrupted"),
+    "interrupt": (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
 }
 
 
@@ -168,12 +168,12 @@ def test_whatever_happens_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(driver, "convert_file", fail)
+    monkeypatch.setattr(driver, "convert_path", fail)
     assert cli_in("m.onnx", "o.onnx") == (status, "", f"{line}\n")
 
 
 def test_only_verbose_shows_a_traceback(cli_in: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "convert_file", None)
+    monkeypatch.setattr(driver, "convert_path", None)
     assert "Traceback" not in cli_in("m.onnx", "o.onnx").err
     assert "Traceback" in cli_in("m.onnx", "o.onnx", "-v").err
 
@@ -193,7 +193,8 @@ def test_the_table(cli_in: Cli) -> None:
         "rules       split.sizes_to_attribute  1 node\n"
         "            split.spell_out_parts     1 node\n"
         f"check       passed: onnx.checker {runtime}, full check\n"
-        r"comparison  equal, exact, max difference 0 \(onnxruntime \S+\)" + "\n",
+        r"comparison  equal, exact, max difference 0 \(onnxruntime \S+\)" + "\n"
+        r"wrote o\.onnx \(\d+ bytes\) in \d+\.\d s" + "\n",
         out,
     )
     split = onnx.load("o.onnx").graph.node[0]
@@ -203,8 +204,9 @@ def test_the_table(cli_in: Cli) -> None:
 def test_the_table_counts_operators_that_came_or_went(cli_in: Cli) -> None:
     onnx.save(model("g (float[N, 7] x) => (float[N, 7] y) { y = Gelu(x) }", opset=20), "gelu.onnx")
     out = cli_in("gelu.onnx", "o.onnx", "-t", "19", "--compare", "off").out
-    assert re.search(r"^operators .*\n(?: .*\n)*? *Gelu +1 → 0$", out, re.MULTILINE)
-    assert out.endswith("\ncomparison  off\n")
+    assert re.search(r"^operators .*\n(?: .*\n)*? *Gelu +1 → 0  gelu\.in_elementary_functions$", out, re.MULTILINE)
+    assert re.search(r"^ +Erf +0 → 1  from Gelu$", out, re.MULTILINE)
+    assert "\ncomparison  off\nwrote o.onnx (" in out
 
 
 def test_nothing_to_do_comes_back_equal(cli_in: Cli) -> None:
@@ -223,6 +225,37 @@ def test_quiet_says_nothing(cli_in: Cli) -> None:
     assert cli_in("nosuch.onnx", "o.onnx", "-q").err.startswith("error: ")
 
 
+def test_quiet_gives_the_reasons_of_a_dry_run(cli_in: Cli) -> None:
+    onnx.save(named(TOO_YOUNG, "vowel", "digit", opset=20), "young.onnx")
+    status, out, err = cli_in("young.onnx", "--dry-run", "-q", "-t", "18")
+    assert (status, out) == (1, "")
+    assert [line.partition(" (")[0] for line in err.splitlines()] == [
+        "cannot be converted: RegexFullMatch 'vowel'",
+        "cannot be converted: RegexFullMatch 'digit'",
+    ]
+
+
+def test_no_clobber_keeps_what_is_there(cli_in: Cli, tmp_path: Path) -> None:
+    Path("o.onnx").write_bytes(b"mine")
+    Path("link.onnx").symlink_to("nowhere")
+    for there in ("o.onnx", "link.onnx"):
+        ended = cli_in("m.onnx", there, "-t", "13", "--no-clobber")
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err == f"error: {there}: exists, and is not replaced because of --no-clobber\n"
+    assert Path("o.onnx").read_bytes() == b"mine"
+    assert cli_in("m.onnx", "new.onnx", "-t", "13", "--no-clobber").status == 0
+
+
+def test_where_the_weights_went(cli_in: Cli, tmp_path: Path) -> None:
+    proto = runnable()
+    Path("w.bin").write_bytes(to_external(proto, "w.bin"))
+    onnx.save(proto, "weights.onnx")
+    assert re.search(r"^weights     stay in w\.bin \(\d.*\)$", cli_in("weights.onnx", "kept.onnx").out, re.MULTILINE)
+    Path("sub").mkdir()
+    out = cli_in("weights.onnx", "sub/copy.onnx").out
+    assert re.search(r"^weights     in copy\.onnx\.data \(\d.*\)$", out, re.MULTILINE)
+
+
 def test_verbose_names_each_change_and_output(cli_in: Cli) -> None:
     lines = cli_in("m.onnx", "-o", "o.onnx", "-v", "--opset", "13").out.splitlines()
     assert lines[:2] == [
@@ -232,21 +265,32 @@ def test_verbose_names_each_change_and_output(cli_in: Cli) -> None:
 
 
 def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
-    """allowzero=1 with a shape that the input decides: what opset 13 cannot do is an error there, not another result."""
     text = """
-    g (float[N, 4] x, int64[2] shape) => (float[A, B] y, float[C, D] z) {
-        y = Reshape <allowzero = 1> (x, shape)
-        z = Reshape <allowzero = 1> (x, shape)
+    g (int64[N] i, int64[M] j) => (float[N, 4] y, float[M, 4] z) {
+        depth = Constant <value = int64[1] {4}> ()
+        values = Constant <value = float[2] {0.0, 1.0}> ()
+        y = OneHot (i, depth, values)
+        z = OneHot (j, depth, values)
     }"""
-    onnx.save(named(text, "first", "second"), "reshape.onnx")
-    arguments = ("reshape.onnx", "o.onnx", "-t", "13", "--compare", "off")
+    onnx.save(named(text, "depth", "values", "first", "second", opset=10), "onehot.onnx")
+    arguments = ("onehot.onnx", "o.onnx", "-t", "11", "--compare", "off")
     status, out, err = cli_in(*arguments, "-v")
     assert status == 0
-    assert re.fullmatch(r"warning: Reshape 'first' \(main graph\) and 1 more: [^\n]+\n", err)
-    assert len(re.findall(r"^warning: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
+    assert re.fullmatch(r"warning: OneHot 'first' \(main graph\) and 1 more: [^\n]+\n", err)
+    assert len(re.findall(r"^warning: OneHot '(?:first|second)'", out, re.MULTILINE)) == 2
     strict = cli_in(*arguments, "--strict")
     assert (strict.status, strict.out) == (1, "")
-    assert strict.err.startswith("error: 2 nodes cannot be converted:\n  Reshape 'first' (main graph): ")
+    assert strict.err.startswith("error: 2 nodes cannot be converted:\n  OneHot 'first' (main graph): ")
+
+
+def test_what_happens_to_empty_tensors_is_a_detail(cli_in: Cli) -> None:
+    """allowzero=1 with a shape that the input decides: what opset 13 cannot do is an error there, not another result."""
+    text = "g (float[N, 4] x, int64[2] shape) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, shape) }"
+    onnx.save(named(text, "first"), "reshape.onnx")
+    arguments = ("reshape.onnx", "o.onnx", "-t", "13", "--compare", "off")
+    assert cli_in(*arguments).err == ""
+    assert "empty tensors: Reshape 'first' (main graph): it fails at run time if two dimensions" in cli_in(*arguments, "-v").out
+    assert cli_in(*arguments, "--strict").status == 1
 
 
 def test_the_input_may_be_the_output(cli_in: Cli, tmp_path: Path) -> None:
@@ -516,11 +560,11 @@ CONFLICTS = {
     ),
     "report-as-a-link-to-the-data-of-the-output": (
         "m.onnx o.onnx --external-data split:1 --report later.json",
-        "later.json: is a link to o.onnx.data, which is no .json file; choose another name",
+        "later.json: is a link to o.onnx.data, which is not a .json file; choose another name",
     ),
     "report-of-several-as-a-link-to-the-data-of-an-output": (
         "m.onnx split.onnx out --external-data split:1 --report later.jsonl",
-        "later.jsonl: is a link to out/m.onnx.data, which is no .jsonl file; choose another name",
+        "later.jsonl: is a link to out/m.onnx.data, which is not a .jsonl file; choose another name",
     ),
     "output-as-data": (
         "split.onnx w.json",

@@ -9,13 +9,16 @@ import click
 import numpy as np
 import pytest
 
-from split_rewrite.rewriter.cli.parameters import Arrays, Bound, Declaration, Opset, RecordFile, ReportFile, Shape, Size
+from split_rewrite.rewriter.cli.parameters import Arrays, Bound, Choice, Declaration, Opset, RecordFile, ReportFile, Shape, Size
 
 pytestmark = pytest.mark.quick
 
 RIGHT = [
     (Opset(), "13", 13),
     (Opset(), "latest", "latest"),
+    (Opset(), "Latest", "latest"),
+    (Choice(["auto", "Model"]), "AUTO", "auto"),
+    (Choice(["auto", "Model"]), "model", "Model"),
     (Bound(), "1e-3", (None, 0.001)),
     (Bound(), "a:b:0.5", ("a:b", 0.5)),
     (Shape(), "x:1,3", ("x", (1, 3))),
@@ -29,6 +32,8 @@ RIGHT = [
 ]
 WRONG = [
     (Opset(), "newest", "a number or 'latest'"),
+    (Choice(["auto", "required"]), "require", "not one of auto, required; did you mean 'required'?"),
+    (Choice(["auto", "required"]), "x", "not one of auto, required"),
     (Bound(), "-1", "a number from 0 on"),
     (Bound(), ":1", "a number from 0 on"),
     (Bound(), "nan", "a number from 0 on"),
@@ -36,7 +41,7 @@ WRONG = [
     (Shape(), "x:1,a", "whole numbers as in 1,3,224,224"),
     (Size(), "many", "a size like 4GB"),
     (Declaration(), "float", "NAME:float"),
-    (ReportFile(), "run.txt", "neither - nor a name that ends with .json"),
+    (ReportFile(), "run.txt", "should end with one of .json"),
     (RecordFile(), "run.json", "ends with .jsonl"),
     (RecordFile(), "-", "ends with .jsonl"),
     (Arrays(), "x.npy", "NAME:FILE.npy or FILE.npz"),

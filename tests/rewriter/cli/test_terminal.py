@@ -9,7 +9,7 @@ import os
 import pytest
 
 from split_rewrite.rewriter import SplitRewriteError
-from split_rewrite.rewriter.cli.terminal import LONGEST_LINE, lean_imports, one_line, say
+from split_rewrite.rewriter.cli.terminal import LONGEST_LINE, lean_imports, one_line, say, use_colors
 
 pytestmark = pytest.mark.quick
 
@@ -40,3 +40,33 @@ def test_lean_imports_leave_the_process_as_it_was(monkeypatch: pytest.MonkeyPatc
     with lean_imports():
         assert os.environ["OPENBLAS_NUM_THREADS"] == "1" and not gc.isenabled()
     assert "OPENBLAS_NUM_THREADS" not in os.environ and gc.isenabled()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("when", "environment", "stream", "is_coloured"),
+    [
+        ("auto", {}, Terminal, True),
+        ("auto", {}, io.StringIO, False),
+        ("auto", {"NO_COLOR": "1"}, Terminal, False),
+        ("auto", {"TERM": "dumb"}, Terminal, False),
+        ("never", {}, Terminal, False),
+        ("always", {"NO_COLOR": "1"}, io.StringIO, True),
+    ],
+)
+def test_colours(
+    monkeypatch: pytest.MonkeyPatch, when: str, environment: dict[str, str], stream: type[io.StringIO], is_coloured
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    use_colors(when)
+    out = stream()
+    say("error: no", out)
+    use_colors("auto")
+    assert out.getvalue() == ("\x1b[31m\x1b[1merror:\x1b[0m no\n" if is_coloured else "error: no\n")

@@ -17,8 +17,11 @@ import pytest
 from helpers import convert_version, model
 from hostile_models import deadly_model
 
+from split_rewrite.rewriter.comparison import by_model
+from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import Samples, compare
 from split_rewrite.rewriter.comparison.inputs import original_runs
+from split_rewrite.rewriter.comparison.judging.outputs import compare_outputs
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
@@ -468,12 +471,12 @@ NOT_COMPARED = {
     "no size fits": (
         "g (float[n] x) => (float[a,1000,1000] y) { s = Constant<value_ints = [-1, 1000, 1000]>()\n y = Reshape(x, s) }",
         18,
-        "hint: give other inputs by --test-input-shape or --input-data; they are x float32[n]",
+        "Hint: give other inputs by --test-input-shape or --input-data; they are x float32[n]",
     ),
     "nothing but NaN": (
         "g (float[n] x) => (float[n] y) { z = Sub(x, x)\n y = Div(z, z) }",
         18,
-        "output 'y' is NaN throughout on all inputs tried … hint: give other inputs by",
+        "output 'y' is NaN throughout on all inputs tried. Hint: give other inputs by",
     ),
     "declared shape too big": (
         "g (float[40000000000] x) => (float[40000000000] y) { y = Relu(x) }",
@@ -522,7 +525,7 @@ def test_slow_model_is_not_compared(save: Save) -> None:
     with Worker(time_limit=2) as worker:
         found = compare(path, path, worker=worker)
         assert found.status == "not compared"
-        assert found.reason == "onnxruntime on the original: not finished within 2 s"
+        assert found.reason == "onnxruntime on the original: not finished within the budget of 1 s"
         assert compare(save(RELU), save(RELU), worker=worker).status == "equal"
 
 
@@ -708,7 +711,8 @@ def test_given_shape_reaches_what_no_choice_does(save: Save, worker: Worker) -> 
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*.onnx")), ids=lambda path: path.name)
 def test_real_model_equals_itself_in_both_runtimes(worker: Worker, path: Path) -> None:
     for runtime in ("onnxruntime", "reference"):
-        assert compare(path, path, worker=worker, runtime=runtime).status == "equal"
+        budget = Budget(60)  # old releases of onnx.reference take seconds for a convolution
+        assert compare(path, path, worker=worker, runtime=runtime, budget=budget).status == "equal"
 
 
 @pytest.mark.parametrize("arrays", sorted(MODELS.glob("*.npz")), ids=lambda path: path.name)
@@ -868,3 +872,26 @@ def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> No
     assert found["runtime"] == f"onnx.reference {onnx.__version__}"
     assert found["reason"] == "onnxruntime cannot run the original: onnxruntime cannot be imported: broken"
     assert found["stderr"] == ""
+
+
+DILATED = """g (float[1,8,160,160] x) => (float[1,8,156,156] y) {
+  y = MaxPool <kernel_shape = [3,3], dilations = [2,2]> (x) }"""
+
+
+def test_nothing_is_judged_where_the_budget_does_not_suffice_for_a_run(save: Save, worker: Worker) -> None:
+    path = save(DILATED)
+    found = compare(path, path, worker=worker, budget=Budget(0.01))
+    assert found.status == "not compared"
+    assert "running both models in onnxruntime takes about 0.02 s, more than is left of the budget of 0.01 s" in found.reason
+    assert "--compare-budget SECONDS allows more" in found.reason
+
+
+def test_as_many_samples_are_run_as_the_budget_suffices_for(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnx.reference would take a second for each."""
+    counts: list[int] = []
+    monkeypatch.setattr(by_model, "compare_outputs", lambda runs, *rest: counts.append(len(runs)) or compare_outputs(runs, *rest))
+    path = save(DILATED)
+    assert compare(path, path, worker=worker, thorough=True, budget=Budget(0.2)).status == "equal"
+    assert compare(path, path, worker=worker, thorough=True, budget=Budget(60)).status == "equal"
+    few, many = counts
+    assert 1 <= few <= 5 and many > 20

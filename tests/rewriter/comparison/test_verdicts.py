@@ -8,7 +8,7 @@ from split_rewrite.rewriter.comparison.verdicts import Comparison, Inconclusive,
 
 def test_all_reasons_are_given_and_the_first_hint() -> None:
     found = not_compared([Inconclusive("a lacks it"), Inconclusive("b fails", hint="try c"), Inconclusive("d", hint="try e")])
-    assert (found.status, found.reason) == ("not compared", "a lacks it; b fails; d … hint: try c")
+    assert (found.status, found.reason) == ("not compared", "a lacks it; b fails; d. Hint: try c")
 
 
 def test_reasons_that_are_empty_are_left_out() -> None:

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 from helpers import convert_version, model
 
-from split_rewrite.rewriter import InvalidModelError, RuleError, check_convertible
+from split_rewrite.rewriter import InvalidModelError, RuleError, SplitRewriteError, SystemLimitError, check_convertible
 from split_rewrite.rewriter.engine.registry import Registry, Rule
 
 SELU = "g (float[2] x) => (float[2] y) { [n] y = Selu(x) }"
@@ -57,11 +57,17 @@ def test_every_kind_of_rule_is_named(
         convert_version(model(text, opset), target)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RecursionError(), FileNotFoundError("weights")])
-def test_what_is_not_of_the_rule_passes(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(MemoryError(), SystemLimitError), (RecursionError(), InvalidModelError), (FileNotFoundError("weights"), SplitRewriteError)],
+)
+def test_what_is_not_of_the_rule_is_not_blamed_on_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[SplitRewriteError]
+) -> None:
     _failing(monkeypatch, "transition", "downgrade", error)
-    with pytest.raises(type(error)):
+    with pytest.raises(SplitRewriteError) as caught:
         convert_version(model(SELU, 6), 5)
+    assert type(caught.value) is kind and caught.value.__cause__ is error
 
 
 def test_a_dry_run_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ def test_sums_in_either_part_are_sums(first: bool, later: bool) -> None:
 
 def test_a_warning_can_stop_the_conversion() -> None:
     blocker = WARNING.as_blocker("--strict treats warnings about nodes as errors")
-    assert str(blocker) == ("Reshape 'r' (main graph): fails below opset 14 … hint: --strict treats warnings about nodes as errors")
+    assert str(blocker) == ("Reshape 'r' (main graph): fails below opset 14. Hint: --strict treats warnings about nodes as errors")
 
 
 @pytest.mark.parametrize(("removed", "is_gone"), [("", False), ("a", False), ("ab", True), ("abc", True)])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import helpers
 import numpy as np
+import onnx
 import pytest
 from helpers import convert_version
 
 from split_rewrite.rewriter import Options, SplitRewriteError
+from split_rewrite.rewriter.engine.stamp import drop_imports
 
 IR_VERSIONS = {
     "lowered-on-the-way-down": (18, 8, 11, 6),
@@ -51,3 +53,23 @@ def test_ir_version_on_request() -> None:
     <domain: "local", opset_import: ["" : 18]> f (v) => (w) {w = Relu(v)}"""
     with pytest.raises(SplitRewriteError, match="needs at least IR version 8"):
         convert_version(helpers.model(text), 18, options=Options(ir_version=7))
+
+
+IMPORTS = """<ir_version: 8, opset_import: ["" : 17, "mine" : 1, "idle" : 1, "f" : 1]> g (float[4] x) => (float[4] y) {y = Relu(x)}
+    <domain: "f", opset_import: ["" : 17, "mine" : 1]> keep (v) => (w) {w = Relu(v)}"""
+
+
+def domains(owner: onnx.ModelProto | onnx.FunctionProto) -> list[str]:
+    return [entry.domain for entry in owner.opset_import]
+
+
+def test_imports_stay_that_a_node_or_a_function_needs_or_that_nothing_used_before() -> None:
+    proto = helpers.model(IMPORTS)
+    drop_imports(proto, ["Relu", "mine::A", "f::keep", "ai.onnx::Relu"], ["Relu", "mine::B"])
+    assert domains(proto) == ["", "mine", "idle", "f"]
+
+
+def test_an_import_goes_with_the_last_node_of_its_domain() -> None:
+    proto = helpers.model(IMPORTS)
+    drop_imports(proto, ["Relu", "mine::A"], ["Relu"])
+    assert domains(proto) == ["", "idle", "f"] and domains(proto.functions[0]) == [""]

@@ -120,7 +120,7 @@ def test_what_a_default_of_an_input_would_decide_stays_open() -> None:
 
 MYSTERY = """<ir_version: 8, opset_import: ["" : 17, "com.example" : 1]> g (float[N,64] x) => (float[N,64] y) {
     a = com.example.Mystery (x)
-    y = LayerNormalization <axis = -1> (a, w)
+    y = LayerNormalization <axis = 1> (a, w)
 }"""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from helpers import convert_version, model, refusal
 
-from split_rewrite.rewriter import UnconvertibleError
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.graph import hints
 
 CUSTOM = '<ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>'
@@ -20,17 +22,21 @@ HINTS = {
     ),
     "fixed-inputs-do-not-help": (
         "g (float[2,3,4] x, int64[3] s) => (float[A,B,C] y) { t = Reshape (x, s)\n y = Det (t) }",
-        (11, 10, "say what it is, as in --declare t:float["),
+        (11, 10, "state its type with --declare t:float["),
+    ),
+    "a-constant-that-follows-from-shapes": (
+        "g (float[N,M] x, float[1,1] w) => (float[N,M] y) { s = Shape (x)\n y = Expand (w, s) }",
+        (8, 5, "if it follows from the shapes of the inputs, fix these with --overwrite-input-shape x:N,N; otherwise"),
     ),
     "behind-a-node-of-another-domain": (
         CUSTOM
-        + "g (float[N,64] x, float[64] w) => (float[N,64] y) { a = com.example.M (x)\n b = Relu (a)\n y = LayerNormalization (b, w) }",
-        (17, 16, "say what it is, as in --declare a:float[N,64]"),
+        + "g (float[N,64] x, float[64] w) => (float[N,64] y) { a = com.example.M (x)\n b = Relu (a)\n y = LayerNormalization <axis = 1> (b, w) }",
+        (17, 16, "state its type with --declare a:float[…], with its dimensions as in [N,64]"),
     ),
     "the-type-behind-a-node-of-another-domain": (
         CUSTOM.replace("17", "9")
         + "g (float[N] x) => (float[N] y) { m = com.example.M (x)\n k = Relu (m)\n n = Erf (k)\n y = com.example.M (n) }",
-        (9, 8, "say what it is, as in --declare m:float[N,64]"),
+        (9, 8, "state its type with --declare m:float[…], with its dimensions as in [N,64]"),
     ),
 }
 
@@ -39,8 +45,26 @@ HINTS = {
 def test_hints(text: str, row: tuple[int, int, str]) -> None:
     opset, target, hint = row
     message = refusal(model(text, opset), target)
-    assert f"hint: {hint}" in message
+    assert f"Hint: {hint}" in message
     assert message.count("--overwrite-input-shape") + message.count("--declare") == 1
+
+
+@pytest.mark.parametrize(("text", "row"), HINTS.values(), ids=HINTS)
+def test_each_hint_helps(text: str, row: tuple[int, int, str]) -> None:
+    """The option that a hint names is given, with sizes that the model really has; then the model converts, and computes the same."""
+    opset, target, _ = row
+    proto = model(text, opset)
+    hint = refusal(proto, target).partition("Hint: ")[2]
+    option, name, value = re.findall(r"--(overwrite-input-shape|declare) (\w+):(\S+?)[;,]?(?: |$)", hint)[0]
+    if option == "declare":
+        sizes = "6,2,2" if "Reshape" in text else "N,64" if "64" in text else "N"
+        filled = re.sub(r"\[.*\]", f"[{sizes}]", value)
+        convert_version(proto, target, options=Options(declare={name: filled}), compare="off")
+        return
+    sizes = tuple(int(size.replace("N", "3")) for size in value.split(","))
+    report = convert_version(proto, target, options=Options(overwrite_input_shapes={name: sizes}), compare="auto").report
+    no_runtime_has_it = target < 7
+    assert report.comparison is not None and (report.comparison.status == "equal" or no_runtime_has_it)
 
 
 def test_what_stands_behind_a_value_is_looked_at_once_for_all_hints(monkeypatch: pytest.MonkeyPatch) -> None:

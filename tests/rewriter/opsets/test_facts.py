@@ -9,7 +9,7 @@ import pytest
 from onnx.defs import OpSchema
 
 from split_rewrite.rewriter.engine import tidying
-from split_rewrite.rewriter.opsets import facts, folding, inference, partial
+from split_rewrite.rewriter.opsets import facts, folding, partial, type_protos
 from split_rewrite.rewriter.opsets.facts import Kind, Role, Work
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -93,7 +93,7 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
 def test_vectors_hold_numbers(name):
     for index in facts._fact(name).vectors:
         kinds = [inputs[index].types for inputs in (schema.inputs for schema in VERSIONS[name]) if len(inputs) > index]
-        assert all({inference.tensor_type(kind) for kind in each} <= NUMBERS for each in kinds if index), (name, index)
+        assert all({type_protos.tensor_type(kind) for kind in each} <= NUMBERS for each in kinds if index), (name, index)
 
 
 @pytest.mark.parametrize(

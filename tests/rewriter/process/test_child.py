@@ -12,7 +12,7 @@ from pathlib import Path
 import helpers
 import pytest
 
-from split_rewrite.rewriter.process.child import Child, Crashed, Pool, close_children
+from split_rewrite.rewriter.process.child import Child, Crashed, Pool, close_children, import_path
 
 SERVES = f"""
 {helpers.IMPORT_AS_HERE}
@@ -115,3 +115,14 @@ class TestPool:
         with pool.lent() as child:
             assert child.ask(b"a") == b"a"
         pool.close()
+
+
+def test_a_child_that_is_asked_nothing_ends() -> None:
+    program = (
+        f"import sys; sys.path[:] = {import_path()!r}; from split_rewrite.rewriter.process import serving; "
+        "serving.serve(bytes, idle_seconds=0.2)"
+    )
+    kept = Child(program)
+    assert kept.ask(b"here") == b"here"
+    assert kept._process.wait(20) == 0
+    kept.close()

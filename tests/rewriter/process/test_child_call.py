@@ -323,7 +323,7 @@ FORBIDDEN = {
 def test_where_no_child_can_be_started(how: str, reason: str) -> None:
     done = python(PROGRAM + how + "\ntry:\n    convert()\nexcept Exception as error:\n    print(type(error).__name__, error)")
     assert done.stderr == ""
-    assert done.stdout.startswith("SplitRewriteError no child process can be started, in which onnx checks models: ")
+    assert done.stdout.startswith("SystemLimitError no child process can be started, in which onnx checks models: ")
     assert reason in done.stdout
 
 

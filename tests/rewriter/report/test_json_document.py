@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from split_rewrite.rewriter.cli import command
-from split_rewrite.rewriter.report.json_document import node_text
+from split_rewrite.rewriter.report.rewritten import node_text
 
 pytestmark = pytest.mark.quick
 
@@ -95,7 +95,7 @@ def test_standard_output_is_nothing_but_the_report(save, tmp_path: Path, capsys:
 
 
 REFUSED = {
-    "unknown-format": (["--report", "r.txt"], "ends with .json"),
+    "unknown-format": (["--report", "r.txt"], "should end with one of .json"),
     "no-folder": (["--report", "none/r.json"], "r.json: the folder none does not exist"),
     "dry-run-with-output": (["--dry-run"], "leave OUTPUT out"),
 }

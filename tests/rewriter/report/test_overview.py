@@ -15,7 +15,7 @@ pytestmark = pytest.mark.quick
 
 def test_models_are_counted_and_linked_to_their_pages_the_worst_first() -> None:
     page = overview(run(), {1: "run_pages/00001.html"}, 2.0)
-    assert "<h1>6 models, 2 good</h1>" in page and "exit status 3" in page
+    assert "<h1>2 of 6 models without errors</h1>" in page and "exit status 3" in page
     assert '<a href="run_pages/00001.html"><code><bdi>zoo/good one.onnx</bdi></code></a>' in page
     table = page[page.index('id="models"') :]
     names = re.findall(r"<bdi>(.*?)</bdi>", table)
@@ -33,4 +33,4 @@ def test_obstacles_name_few_of_their_models() -> None:
 
 def test_a_run_without_blockers_has_no_such_section() -> None:
     page = overview(Totals([entry(1, "m.onnx")]), {}, 1.0)
-    assert 'id="obstacles"' not in page and "<h1>1 model, 1 good</h1>" in page
+    assert 'id="obstacles"' not in page and "<h1>1 of 1 model without errors</h1>" in page

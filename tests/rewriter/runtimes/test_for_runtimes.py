@@ -15,10 +15,6 @@ from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, c
 
 REDUCE = "agraph (float[2,3,4] x) => (float[2,1,4] y) <int64[1] a = {1}> { [mean] y = ReduceMean(x, a) }"
 RELU = "agraph (float[2] x) => (float[2] y) { y = Relu(x) }"
-CHOICE = """agraph (bool c, float[2] x) => (float[2] y) {
-    [choice] y = If(c) <then_branch = one () => (float[2] a) { a = Relu(x) }, else_branch = other () => (float[2] b) { b = Neg(x) }>
-}"""
-UNEVEN = "agraph (float[N] x) => (float[a] y, float[b] z) { [cut] y, z = Split<num_outputs=2>(x) }"
 
 
 TWICE = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
@@ -65,12 +61,6 @@ def test_the_ir_version_is_one_that_the_runtime_loads() -> None:
     assert (result.ir_version, result.opset_import[0].version) == (8, 13)
 
 
-def test_an_operator_that_is_not_taken_is_a_blocker() -> None:
-    with pytest.raises(UnconvertibleError) as caught:
-        convert_version(model(CHOICE, 11), options=Options(for_runtimes=["tensorrt-7.0"]))
-    assert "If 'choice' (main graph): NVIDIA TensorRT 7.0 does not support If" in str(caught.value)
-
-
 def test_functions_that_are_not_taken_are_inlined() -> None:
     """And what is in them is looked at as if it stood in the graph."""
     result = convert_version(onnx.parser.parse_model(TWICE), options=Options(for_runtimes=["mnn-3.6"])).model
@@ -89,14 +79,6 @@ def test_a_function_that_cannot_be_inlined_is_refused() -> None:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(other, options=Options(for_runtimes=["mnn-3.6"]))
     assert "Alibaba MNN 3.6 does not take local functions" in str(caught.value)
-
-
-def test_a_type_that_is_not_taken_is_a_blocker(tmp_path: Path) -> None:
-    profile = tmp_path / "npu.toml"
-    profile.write_text('title = "NPU"\n[[release]]\nfrom = "1"\ntypes_refused = ["float"]\nevidence = "by documentation"\n')
-    with pytest.raises(UnconvertibleError) as caught:
-        convert_version(model(RELU), options=Options(for_runtimes=[str(profile)]))
-    assert "Relu 'y' (main graph): NPU 1 does not support the type float" in str(caught.value)
 
 
 def npu_without(folder: Path, *types: str) -> Options:
@@ -128,12 +110,12 @@ def test_a_narrow_type_that_is_not_taken_gives_way_though_the_opset_has_it(tmp_p
     [
         (
             "g (float8e5m2[2] x) => (float[2] y) { y = Cast <to = 1> (x) }",
-            "Input 'x' (main graph): the model's input is float8e5m2, which NPU 1 does not take … hint: change the model's inputs",
+            "Input 'x' (main graph): the model's input is float8e5m2, which NPU 1 does not take. Hint: change the model's inputs",
         ),
         (
             "g (float[2,2] x) => (float[2,2] y) { b = Cast <to = 16> (x)  c = MatMul (b, b)  y = Cast <to = 1> (c) }",
             "MatMul 'c' (main graph): it computes in bfloat16, which NPU 1 does not take, and in a wider type the result would not be "
-            "the same to the last bit … hint: --allow float32-for-bfloat16 computes in float",
+            "the same to the last bit. Hint: --allow float32-for-bfloat16 computes in float",
         ),
     ],
     ids=["interface", "arithmetic"],
@@ -157,7 +139,7 @@ def test_a_dry_run_lists_what_is_refused_or_wrong(tmp_path: Path) -> None:
     onnx.save(model(text), tmp_path / "m.onnx")
     ended = command_line("--dry-run", "--for", "mnn-3.6", str(tmp_path / "m.onnx"))
     assert ended.status == 0
-    assert "avoided: Max 'most' (main graph): Alibaba MNN 3.6 computes it wrongly (Three operands or more)" in ended.out
+    assert "avoided: Max 'most' (main graph): Alibaba MNN 3.6 computes it wrongly (Three or more operands)" in ended.out
     assert any(line.split() == ["for", "Alibaba", "MNN", "3.6"] for line in ended.out.splitlines())
 
 
@@ -169,25 +151,6 @@ def test_what_is_wrong_at_the_opset_of_the_model_is_said() -> None:
     (remark,) = [remark for remark in report.remarks if remark.kind == "avoided"]
     assert remark.node == "mean" and remark.message.startswith("OpenVINO 2026.4 computes it wrongly (Reduce axes as an attribute")
     assert report.target_opset == 18
-
-
-def test_one_node_that_cannot_be_told_is_refused_with_a_hint() -> None:
-    with pytest.raises(UnconvertibleError) as caught:
-        convert_version(model(UNEVEN), 18, options=Options(for_runtimes=["mnn-3.6"]))
-    assert "Split 'cut' (main graph): Alibaba MNN 3.6 computes it wrongly (Split by num_outputs, uneven)" in str(caught.value)
-    assert "--overwrite-input-shape x:N" in str(caught.value)
-
-
-def test_one_node_that_cannot_be_told_stays_where_the_runtime_refuses_it_aloud() -> None:
-    """It is right for lengths that divide evenly, and no result is ever wrong. With --strict it is refused."""
-    result, report = convert_version(model(UNEVEN), options=Options(for_runtimes=["opencv-4.12"]))
-    assert [node.op_type for node in result.graph.node] == ["Split"]
-    (warning,) = report.warnings
-    assert "OpenCV dnn 4.12 refuses it (Split by num_outputs, uneven), if the node has that form: the axis dimension 'N'" in warning
-    with pytest.raises(UnconvertibleError, match="if the node has that form"):
-        convert_version(model(UNEVEN), options=Options(for_runtimes=["opencv-4.12"], strict=True))
-    with pytest.raises(UnconvertibleError, match=r"OpenCV dnn 4.12 refuses it .*; Alibaba MNN 3.6 computes it wrongly"):
-        convert_version(model(UNEVEN), 18, options=Options(for_runtimes=["opencv-4.12", "mnn-3.6"]))
 
 
 def test_names_are_a_collection() -> None:

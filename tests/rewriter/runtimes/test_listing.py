@@ -32,6 +32,13 @@ def test_forms_are_listed_by_name() -> None:
     assert len(about("quirks").splitlines()) == len(forms())
 
 
-def test_an_unknown_name_is_an_error_with_the_known_ones() -> None:
-    with pytest.raises(ArgumentError, match=r"there is no runtime of this name; there are .*onnxruntime"):
-        about("nosuch")
+def test_a_release_has_what_is_known_about_it_alone() -> None:
+    text = about("OpenVINO 2024.6")
+    assert text.splitlines()[0] == "OpenVINO 2024.6"
+    assert "\n2024.6: " in text and "\n2023.3: " not in text
+    assert "\nShape with start or end\n" in about("ov-2023.3") and "\nShape with start or end\n" not in text
+
+
+def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
+    with pytest.raises(ArgumentError, match=r"^--list-runtimes openvin: unknown runtime; did you mean 'openvino'\?"):
+        about("openvin")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.quick
 def test_numbers() -> None:
     assert parse_release("2024.2.0") == (2024, 2, 0)
     for wrong in ("", "1.x", "v1", "1..2", "\u0661"):
-        with pytest.raises(ValueError, match="is no number of a release"):
+        with pytest.raises(ValueError, match="is not a release number"):
             parse_release(wrong)
 
 

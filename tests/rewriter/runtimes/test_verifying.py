@@ -29,7 +29,7 @@ def verify(folder: Path, adapter: str, *more: str) -> Ended:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        ("Refuse", "fake_adapters:Refuse refuses the result: no Relu here"),
+        ("Refuse", "fake_adapters:Refuse refuses the result: RuntimeError: first line no Relu here"),
         ("Crash", "fake_adapters:Crash crashes on the result: ended by signal 11"),
         ("Silent", "fake_adapters:Silent refuses the result: its process ended without a result and without an error"),
         ("WrongAbs", "; it begins with Abs 'middle'"),
@@ -76,7 +76,7 @@ def test_what_onnxruntime_cannot_run_cannot_be_verified() -> None:
 
 def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
     proto = model("agraph (string[2] x) => (string[2] y) { y = Identity(x) }", 13)
-    with pytest.raises(CompareError, match="the input 'x' is not a numpy array of numbers"):
+    with pytest.raises(CompareError, match="the input 'x' is not a NumPy array of numbers"):
         convert_version(proto, options=Options(verify_with="fake_adapters:Right"))
 
 
@@ -85,7 +85,7 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
     [
         (
             ("--verify-with", "nothing"),
-            "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad, or ",
+            "'nothing' is not a runtime that can be run from here (these can: onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad; or ",
         ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
         (
@@ -120,4 +120,4 @@ def test_integers_are_given_as_they_are(tmp_path: Path) -> None:
     assert ended.status == 0
     np.savez(tmp_path / "x.npz", x=np.array([-5], np.int64))
     ended = command_line(*files, "--input-data", str(tmp_path / "x.npz"), "--verify-with", "fake_adapters:WrongAbs")
-    assert ended.status == 3 and "has -5 instead of 5 at place 0, 1 in all; it begins with Abs 'y'" in ended.err
+    assert ended.status == 3 and "is -5 instead of 5 at element 0; it begins with Abs 'y'" in ended.err

@@ -29,7 +29,7 @@ def test_a_location_outside_the_model_s_folder_is_refused(tmp_path: Path, locati
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InvalidModelError, match=r"data file 'w': does not exist in"):
+    with pytest.raises(InvalidModelError, match=r"data file 'w': there is no such file in"):
         data_file(tmp_path, "w")
     with pytest.raises(InvalidModelError, match="is not a regular file"):
         data_file(tmp_path, "folder")
@@ -65,3 +65,10 @@ def test_a_file_that_changed_is_not_read(tmp_path: Path) -> None:
     path.write_bytes(b"0123")
     with pytest.raises(InvalidModelError, match="changed on disk while it was being converted; try again"):
         file.read(0, 4)
+
+
+def test_a_missing_model_is_a_file_not_found_error_too(tmp_path: Path) -> None:
+    (tmp_path / "gpt2.onnx").touch()
+    with pytest.raises(FileNotFoundError, match=r"gtp2\.onnx: there is no such file; did you mean 'gpt2\.onnx'\?$") as caught:
+        model_file(tmp_path / "gtp2.onnx")
+    assert isinstance(caught.value, InvalidModelError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import random
 import resource
@@ -378,6 +379,20 @@ def test_a_model_in_memory(tmp_path):
     np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "outside.onnx")), expected())
     with pytest.raises(InvalidModelError, match="folder of the model is not known"):
         stage(Skeleton.of(model), tmp_path / "nowhere.onnx")
+
+
+def test_a_name_with_gz_is_packed_the_same_each_time(tmp_path):
+    source = save(tmp_path / "m.onnx", runnable(), "m.bin")
+    packed = tmp_path / "out.onnx.gz"
+    for _ in range(2):
+        with stage(read(source), packed) as staged:
+            staged.pack()
+            staged.commit()
+        content_once = packed.read_bytes()
+    assert packed.read_bytes() == content_once and content_once[:2] == b"\x1f\x8b"
+    unpacked = onnx.load_from_string(gzip.decompress(content_once))
+    assert not any(tensor.external_data for tensor in tensors_of(unpacked)), "all in one file"
+    assert {path.name for path in tmp_path.iterdir()} == {"m.onnx", "m.bin", "out.onnx.gz"}
 
 
 def test_permissions(tmp_path):

@@ -18,14 +18,14 @@ REWRITES = [
     ),
     (
         "elementwise.two_by_two",
-        "Three operands or more",
+        "Three or more operands",
         13,
         "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Max(a, b, c) }",
         "{ of_two = Max (a, b) y = Max (of_two, c) }",
     ),
     (
         "elementwise.two_by_two",
-        "Three operands or more",
+        "Three or more operands",
         13,
         "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Mean(a, b, c) }",
         "<float count = {3}> { of_two = Sum (a, b) of_two_2 = Sum (of_two, c) y = Div (of_two_2, count) }",

@@ -72,7 +72,7 @@ FREE = {
     ),
     "ConstantOfShape without value": (13, "(int64[1] s) => (float[n] y) { y = ConstantOfShape<value = float[1] {1}>(s) }"),
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
-    "Three operands or more": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
+    "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
     "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),
     "Attribute left out": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape=[2], strides=[1]>(x) }"),
@@ -227,7 +227,7 @@ def test_what_cannot_be_avoided_is_refused(form: str, text: str, reason: str, tm
 
 def test_skip_leaves_the_form(tmp_path: Path) -> None:
     proto = model("agraph (float[2] x) => (float[2] y) { y = Max(x, x, x) }", 13)
-    options = for_a_runtime("Three operands or more", tmp_path, skip=["elementwise.two_by_two"])
+    options = for_a_runtime("Three or more operands", tmp_path, skip=["elementwise.two_by_two"])
     assert convert_version(proto, options=options).model.graph.node == proto.graph.node
 
 

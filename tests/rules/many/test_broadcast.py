@@ -24,7 +24,9 @@ def test_refuses_an_infinite_slope_that_is_not_one_per_channel():
 
 def test_refuses_a_slope_at_run_time_that_is_not_one_per_channel():
     proto = model("g (float[2,3] x, float[2,1] s) => (float[2,3] y) { y = PRelu (x, s) }", 7)
-    assert "a slope that is not one per channel 's' is computed at run time" in refusal(proto, 6)
+    assert "the older form needs a slope that is not one per channel as a constant, and 's' is computed at run time" in refusal(
+        proto, 6
+    )
 
 
 def test_refuses_a_negative_axis_that_has_no_one_meaning():

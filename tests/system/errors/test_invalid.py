@@ -102,7 +102,7 @@ OPERANDS = {
         (
             21,
             "g (float[1,2] x, float[2] b) => (float[1,2] y) { [s] y = GroupNormalization <num_groups = 1, stash_type = 2> (x, b, b) }",
-            "stash_type is 2, which is no floating-point type",
+            "stash_type is 2, which is not a floating-point type",
         )
     ],
     "RotaryEmbedding": [
@@ -113,6 +113,13 @@ OPERANDS = {
         (9, GRAMS.format(0, 2, 1), "min_gram_length is 0, and has to be positive"),
         (9, GRAMS.format(2, 1, 1), "max_gram_length is 1, below min_gram_length, which is 2"),
         (9, GRAMS.format(1, 2, -1), "max_skip_count is -1"),
+    ],
+    "Einsum": [
+        (
+            13,
+            'g (float[4,5] x) => (float[A,B] y) { [s] y = Einsum <equation = "......->..."> (x) }',
+            "a term of the equation '......->...' has more than one ellipsis",
+        ),
     ],
     "CenterCropPad": [
         (18, "g (float[4,5] x, int64[1] i) => (float[A,B] y) { [s] y = CenterCropPad (x, i) }", "shape has 1 entries for 2 axes"),
@@ -134,7 +141,7 @@ INVALID: dict[str, tuple[bytes, str]] = {
         ),
         "ScatterElements 's' (main graph) is invalid: reduction is 'sum'; ScatterElements has only none, add, mul, max, min",
     ),
-    "type-of-no-number": (quantize(21, "<output_dtype = 99>"), Q + "output_dtype is 99, which is no type"),
+    "type-of-no-number": (quantize(21, "<output_dtype = 99>"), Q + "output_dtype is 99, which is not a type"),
     "blocks-and-scales": (quantize(21, "<block_size = 2>", "[4,2]"), Q + "a dimension of 6 has 3 blocks of 2, and the scale has 2"),
     "scales-beside-blocks": (quantize(21, "<block_size = 2>", "[3,3]"), Q + "dimension 0 of x is 4, and the scale has 3"),
     "scale-of-another-rank": (

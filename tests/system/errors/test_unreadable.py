@@ -30,7 +30,7 @@ from library_failures import LIBRARY
 from split_rewrite.rewriter.storage.payload import MARK
 
 UNREADABLE: dict[str, Row] = {
-    "missing": Row("nosuch.onnx o.onnx", "nosuch.onnx: cannot be read: No such file or directory"),
+    "missing": Row("nosuch.onnx o.onnx", "nosuch.onnx: there is no such file"),
     "link-to-itself": Row("loop.onnx o.onnx", "loop.onnx: cannot be read: Too many levels of symbolic links"),
     "nothing-at-a-uri": Row(
         "s3://zoo/m.onnx new/",
@@ -73,16 +73,18 @@ UNREADABLE: dict[str, Row] = {
     ),
     "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is corrupt or not an ONNX model: a number has more than ten bytes"),
     "nested": Row("nested.onnx o.onnx", "nested.onnx: is corrupt or not an ONNX model: messages are nested more than 100 deep"),
-    "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph; is it an ONNX model?"),
+    "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph, so it is not an ONNX model"),
     "text": Row("text.onnx o.onnx", "text.onnx: is corrupt or not an ONNX model: …"),
     "git-lfs": Row(
         "pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"
     ),
-    "zip": Row("archive.onnx o.onnx", "archive.onnx: is a zip archive (a PyTorch checkpoint or a packed model), not an ONNX model"),
+    "zip": Row("archive.onnx o.onnx", "archive.onnx: is a zip archive, not an ONNX model; if the model is in it, unpack it first"),
     "changed-meanwhile": Row(
         "weights.onnx o.onnx", "weights.onnx: changed on disk while it was being converted; try again", another_writes_the_input
     ),
-    "external-data-missing": Row("nowhere.onnx o.onnx", "tensor 'w': data file 'nowhere.bin': does not exist in ."),
+    "external-data-missing": Row(
+        "nowhere.onnx o.onnx", "tensor 'w': data file 'nowhere.bin': there is no such file in the folder of the model"
+    ),
     "data-outside": Row("outside.onnx o.onnx", "tensor 'w': data file '../data.bin': leaves the model's folder"),
     "data-is-a-link": Row(
         "linked.onnx o.onnx", "tensor 'w': data file 'link': link is a symbolic link; put the file itself into the model's folder"

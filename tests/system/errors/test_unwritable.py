@@ -20,6 +20,9 @@ from failures import (
 from library_failures import LIBRARY
 
 UNWRITABLE: dict[str, Row] = {
+    "not-to-be-replaced": Row(
+        "m.onnx weights.onnx --no-clobber", "weights.onnx: exists, and is not replaced because of --no-clobber"
+    ),
     "no-folder-for-the-record": Row(
         "m.onnx new/ --resume no/run.jsonl", "no/run.jsonl: the report cannot be written: No such file or directory"
     ),
@@ -32,7 +35,7 @@ UNWRITABLE: dict[str, Row] = {
     ),
     "report-by-a-link": Row(
         "m.onnx o.onnx --report later.json",
-        "later.json: is a link to o.onnx.data, which is no .json file; choose another name",
+        "later.json: is a link to o.onnx.data, which is not a .json file; choose another name",
         a_report_that_leads_to_data,
     ),
     "name-is-not-unicode": Row(
@@ -61,7 +64,7 @@ UNWRITABLE: dict[str, Row] = {
     ),
     "page-that-is-none": Row(
         "m.onnx lone.onnx folder --report r.html",
-        f"{Path('r_pages', '00001.html')}: is no page of an earlier run, and a page would replace it; choose another name",
+        f"{Path('r_pages', '00001.html')}: is not a page of an earlier run, and a page would replace it; choose another name",
         a_file_among_the_pages,
     ),
     "data-file-ends-early": Row(

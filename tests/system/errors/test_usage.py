@@ -20,6 +20,7 @@ from failures import (
     without_onnxruntime,
 )
 from library_failures import LIBRARY
+from wrong_tables import WRONG_TABLES
 
 USAGE: dict[str, Row] = {
     "no-arguments": Row("", "Missing argument 'INPUT'."),
@@ -86,6 +87,10 @@ USAGE: dict[str, Row] = {
         "s3://zoo/m.onnx: URIs need fsspec; pip install 'split-rewrite[remote]'",
         module("fsspec.core"),
     ),
+    "clobber-or-not": Row("--in-place --no-clobber m.onnx", "--in-place replaces files, and --no-clobber forbids that."),
+    "rules-no-such-word": Row(
+        "--list-rules splti", "--list-rules splti: no rule has this in its line; did you mean 'Split' or 'split' or 'splits'?"
+    ),
     "text-of-two": Row("--text m.onnx two.onnx", "--text prints one model."),
     "no-such-option": Row("m.onnx o.onnx --fast", "No such option…--fast…"),
     "quiet-and-verbose": Row("m.onnx o.onnx -q -v", "-q and -v exclude each other."),
@@ -99,11 +104,9 @@ USAGE: dict[str, Row] = {
     "ir-version-too-new": Row(
         "m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"
     ),
-    "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch': --list-rules shows all"),
-    "skip-no-such-rule": Row("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch': --list-rules shows all"),
-    "compare-no-such-way": Row(
-        "m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'."
-    ),
+    "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch' (--list-rules lists all)"),
+    "skip-no-such-rule": Row("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch'… (--list-rules lists all)"),
+    "compare-no-such-way": Row("m.onnx o.onnx --compare maybe", "'maybe' is not one of auto, model, nodes, required, off"),
     "compare-nodes-with-data": Row(
         "m.onnx o.onnx --compare nodes --input-data x:good.npy",
         "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
@@ -112,9 +115,7 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --compare nodes --atol a:1",
         "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
     ),
-    "runtime-no-such": Row(
-        "m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of 'auto', 'onnxruntime', 'reference', 'both'."
-    ),
+    "runtime-no-such": Row("m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of auto, onnxruntime, reference, both"),
     "runtime-not-installed": Row(
         "m.onnx o.onnx -t 13 --runtime onnxruntime",
         "--runtime onnxruntime: onnxruntime is not installed; pip install onnxruntime",
@@ -131,6 +132,7 @@ USAGE: dict[str, Row] = {
     "atol-infinite": Row("m.onnx o.onnx --atol inf", "expected a number from 0 on, or OUTPUT:NUMBER, not 'inf'"),
     "atol-twice-for-one": Row("m.onnx o.onnx --atol a:0 --atol a:1", "--atol is given twice for a."),
     "atol-no-such-output": Row("m.onnx o.onnx -t 13 --atol d:1", "--atol d: no such output; the outputs are a, b, c"),
+    "budget-of-nothing": Row("m.onnx o.onnx --compare-budget 0", "0.0 is not in the range x>0."),
     "seed-negative": Row("m.onnx o.onnx --seed -1", "-1 is not in the range x>=0."),
     "external-data-no-such-way": Row(
         "m.onnx o.onnx --external-data away", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
@@ -140,8 +142,10 @@ USAGE: dict[str, Row] = {
         "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
     ),
     "report-no-such-format": Row(
-        "m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html or .jsonl or .xml or .sarif."
+        "m.onnx o.onnx --report r.txt",
+        "'r.txt' should end with one of .json, .html, .jsonl, .xml, .sarif, or be - for JSON on standard output",
     ),
+    "report-of-an-inspection": Row("inspect m.onnx --report r.xml", "--report r.xml: its name has to end with .json or .html."),
     "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
     "both-to-standard-output": Row("m.onnx - --report -", "OUTPUT and --report are both -: only one can be standard output."),
     "data-to-standard-output": Row(
@@ -190,7 +194,8 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: input 'x' cannot have a dimension of -1"
     ),
     "fixed-shape-two-sizes": Row(
-        "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
+        "square.onnx o.onnx --overwrite-input-shape x:2,3",
+        "--overwrite-input-shape: 'N' would be both 2 and 3, in dimension 1 of 'x'",
     ),
     "declared-not-split": Row("m.onnx o.onnx --declare float[2,7]", "expected NAME:float[N,64], not 'float[2,7]'"),
     "declared-twice": Row("m.onnx o.onnx --declare y:float --declare y:float", "--declare: value 'y' is given twice."),
@@ -244,5 +249,7 @@ def test_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
 
 
 def test_no_message_is_missing() -> None:
-    messages = [*(row.message for row in USAGE.values()), *(message for _, message in LIBRARY.values())]
+    of_tables = [f"pyproject.toml: [tool.split-rewrite] {message}" for _, message in WRONG_TABLES.values()]
+    of_tables.append("pyproject.toml: [tool.split-rewrite] has to be a table of options")
+    messages = [*(row.message for row in USAGE.values()), *(message for _, message in LIBRARY.values()), *of_tables]
     assert unseen("Wrong usage (status 2)", messages) == set()

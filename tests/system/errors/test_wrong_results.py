@@ -22,7 +22,7 @@ def fake_runtimes(patch: pytest.MonkeyPatch) -> None:
 WRONG: dict[str, Row] = {
     "refused-by-a-runtime": Row(
         "lone.onnx o.onnx --verify-with fake_adapters:Refuse",
-        "fake_adapters:Refuse refuses the result: no Relu here",
+        "fake_adapters:Refuse refuses the result: RuntimeError: first line no Relu here",
         fake_runtimes,
     ),
     "differs-in-a-runtime": Row(
@@ -32,7 +32,7 @@ WRONG: dict[str, Row] = {
     ),
     "text-for-a-runtime": Row(
         "words.onnx o.onnx --verify-with fake_adapters:Right",
-        "the result cannot be run in fake_adapters:Right: the input 'x' is not a numpy array of numbers",
+        "the result cannot be run in fake_adapters:Right: the input 'x' is not a NumPy array of numbers",
         fake_runtimes,
     ),
     "random-numbers-for-a-runtime": Row(

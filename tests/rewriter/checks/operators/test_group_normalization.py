@@ -11,7 +11,7 @@ GROUPS = (
     "g (float[1,2,2] x, float[2] s) => (float[1,2,2] y) {{ y = GroupNormalization <num_groups = 1, stash_type = {}> (x, s, s) }}"
 )
 INVALID = [
-    (21, GROUPS.format(2), "stash_type is 2, which is no floating-point type"),
+    (21, GROUPS.format(2), "stash_type is 2, which is not a floating-point type"),
 ]
 VALID = [
     (21, GROUPS.format(10)),

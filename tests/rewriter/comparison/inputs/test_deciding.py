@@ -140,7 +140,7 @@ UNJUDGED = {
 @pytest.mark.parametrize("text, reason", UNJUDGED.values(), ids=UNJUDGED.keys())
 def test_outputs_that_tell_nothing_are_not_judged(worker: Worker, text: str, reason: str) -> None:
     found = compared(worker, model(text), model(text))
-    assert (found.status, found.reason.partition(" … ")[0]) == ("not compared", reason)
+    assert (found.status, found.reason.partition(". Hint: ")[0]) == ("not compared", reason)
 
 
 JUDGED = {
@@ -163,7 +163,7 @@ def test_the_hint_helps_when_followed(worker: Worker, factor: float) -> None:
     text = "g (float[8] x) => (float[8] y) <float c = {{{}}}> {{ y = Mul(x, c) }}"
     one, other = model(text.format(1.0)), model(text.format(factor))
     found = verification._with_hint(compared(worker, one, other))
-    option, _, value = found.reason.partition(" … hint: if you can accept that, add ")[2].partition(" ")
+    option, _, value = found.reason.partition(". Hint: if you can accept that, add ")[2].partition(" ")
     assert (found.status, option) == ("different", "--atol")
     assert compared(worker, one, other, Tolerance(atol=float(value))).status == "equal"
     assert compared(worker, one, other, Tolerance(atol=float(value) / 4)).status == "different"

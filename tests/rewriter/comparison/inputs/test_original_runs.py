@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.inputs.choice import Choice
-from split_rewrite.rewriter.comparison.inputs.original_runs import _Attempts, explain, run_edges, run_samples
+from split_rewrite.rewriter.comparison.inputs.original_runs import Plan, _Attempts, explain, run_edges, run_samples
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace, Samples
 from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
@@ -29,7 +31,9 @@ def runs_of(path: Path, worker: Worker, *, thorough: bool = False) -> list[Run] 
     described = worker.describe(path)
     assert isinstance(described, Description)
     with worker.open(path) as session:
-        return run_samples(session, "onnxruntime", [InputSpace(described, described, Samples())], thorough)
+        return run_samples(
+            session, "onnxruntime", [InputSpace(described, described, Samples())], thorough, Plan(sys.maxsize, 0.0, Budget())
+        )
 
 
 @pytest.mark.parametrize(("text", "count"), [(FIXED, 1), (OPEN, 2), (NAN, 1)], ids=["fixed", "open", "nan-alone"])
@@ -65,7 +69,7 @@ def test_a_number_to_compare_with_may_be_one_of_many() -> None:
     numbers = [np.zeros(1), np.array([7.0, 7.0])]
     space: Any = SimpleNamespace(conditions=lambda _: [("k", 7.0)], has_open_sizes=True)
     session: Any = None  # nothing is missing, so nothing is run
-    attempts = _Attempts(session, space, thorough=True)
+    attempts = _Attempts(session, space, True, Plan(sys.maxsize, 0.0, Budget()))
     attempts._good = {Choice(index): Run({"k": each}, Outputs(("y",), (each,), "")) for index, each in enumerate(numbers)}
     assert attempts._on_conditions() == {}
 

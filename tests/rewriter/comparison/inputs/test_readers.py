@@ -35,6 +35,17 @@ READ = {
         "x",
         {"landmarks": {6.0, 0.5}},
     ),
+    "a number reached through shifts": (
+        "g (int64 x) => (bool y) <int64 a = {16000}, int64 b = {-8000}> { d = Sub(x, a) y = Equal(d, b) }",
+        "x",
+        {"landmarks": {16000.0, 8000.0}, "compared": {8000.0}},
+    ),
+    "a number reached through factors and signs": (
+        "g (int64 x) => (bool y) <float a = {4}, float b = {10}, float c = {2}> {"
+        " f = Cast<to = 1>(x) m = Mul(a, f) n = Neg(m) s = Sub(b, n) y = Equal(c, s) }",
+        "x",
+        {"landmarks": {4.0, -2.0}, "compared": {-2.0}},
+    ),
     "a bound": ("g (float[4] x, float a) => (float[4] y) { y = Clip(x, a) }", "a", {"is_lower": True}),
     "starts": ("g (float[4] x, int64[1] s, int64[1] e) => (float[n] y) { y = Slice(x, s, e) }", "s", {"starts": True}),
     "steps": (

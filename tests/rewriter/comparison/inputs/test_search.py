@@ -233,7 +233,7 @@ def test_a_model_that_takes_nothing_is_given_up(save: Save, worker: Worker) -> N
     found = compare(path, path, worker=worker, thorough=True)
     assert found.status == "not compared"
     assert "onnxruntime cannot run the original on any inputs tried" in found.reason
-    assert "hint: give other inputs by --test-input-shape or --input-data; they are x float32[n]" in found.reason
+    assert "Hint: give other inputs by --test-input-shape or --input-data; they are x float32[n]" in found.reason
 
 
 def test_infinity_is_no_number_to_try(save: Save, worker: Worker) -> None:

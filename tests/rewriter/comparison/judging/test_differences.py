@@ -116,3 +116,13 @@ def test_nan_is_looked_for_to_the_end() -> None:
     assert is_nan_throughout(values)
     values[-1] = 0
     assert not is_nan_throughout(values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "agree"), [(np.uint8, True), (np.int8, True), (np.int16, False), (np.int64, False), (bool, False)]
+)
+def test_integers_of_8_bits_may_be_as_far_apart_as_stated(kind: type, agree: bool) -> None:
+    expected, got = np.array([0, 1]).astype(kind), np.array([1, 1]).astype(kind)
+    assert compare_values("y", expected, got, atol=1.0).equal == agree
+    assert not compare_values("y", expected, got, atol=0.5).equal
+    assert not compare_values("y", np.array([0], np.uint8), np.array([2], np.uint8), atol=1.0).equal

@@ -29,3 +29,12 @@ def test_default_tolerance_follows_the_type(dtype: str, eps: float, rtol: int, a
     assert Tolerance(rtol=0.5, inexact=True).of("y", dtype) == (0.5, atol * float(eps), 0)
     for stated in ({"atol": 0.5}, {"atol_of": {"y": 0.5}}):
         assert Tolerance(**stated, inexact=True, sums=True).of("y", dtype)[1:] == (0.5, 0)
+
+
+def test_steps_of_a_quantization() -> None:
+    """Integers of 8 bits may be one apart, others not, and what is stated takes precedence."""
+    tolerance = Tolerance(inexact=True, steps=True)
+    assert tolerance.of("y", "uint8") == tolerance.of("y", "int8") == (0, 1, 1 / 32)
+    assert tolerance.of("y", "int64") == (0, 0, 1 / 32)
+    assert tolerance.of("y", "float32")[2] == 1 / 32
+    assert Tolerance(atol=0.5, inexact=True, steps=True).of("y", "float32")[1:] == (0.5, 0)

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ import onnx.parser
 import pytest
 from hostile_models import deadly_model
 
+from split_rewrite.rewriter import OutOfTimeError, calls
 from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.running import model_client
 from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
 from split_rewrite.rewriter.process.child import import_path
@@ -173,3 +176,30 @@ def test_names_that_import_hooks_know_stay(monkeypatch: pytest.MonkeyPatch, tmp_
     hook = "__editable__.something-1.0.finder.__path_hook__"
     monkeypatch.setattr(sys, "path", ["", "lib", hook, "/nowhere/at/all"])
     assert import_path() == [str(tmp_path), str(tmp_path / "lib"), hook, "/nowhere/at/all"]
+
+
+def test_threads_wait_for_as_many_workers_as_there_are_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_client, "core_count", lambda: 2)
+    monkeypatch.setattr(model_client, "_idle", [])
+    seen: list[int] = []
+    used: set[int] = set()
+
+    def use(_: int) -> None:
+        with model_client.lent_worker() as worker:
+            used.add(id(worker))
+            seen.append(model_client._lent)
+            with model_client.lent_worker() as another:  # a thread that has one does not wait for others
+                assert another is not worker
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(use, range(40)))
+    assert model_client._lent == 0 and len(model_client._idle) <= 2
+    assert max(seen) <= 4
+
+
+def test_a_call_that_waits_for_a_worker_keeps_to_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_client, "core_count", lambda: 0)
+    monkeypatch.setattr(model_client, "_idle", [])
+    with pytest.raises(OutOfTimeError), calls.limits("m", 0.2), model_client.lent_worker():
+        pytest.fail("there was none to wait for")
+    assert model_client._lent == 0

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from split_rewrite.rewriter.comparison.budget import Budget
+from split_rewrite.rewriter.comparison.running.effort import Effort
 from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.runs import Pair, Run, with_outputs
+from split_rewrite.rewriter.comparison.running.runs import Costs, Efforts, Pair, Run, with_outputs
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
 NEG = "g (float[n,4] x) => (float[n,4] y) { y = Neg(x) }"
@@ -33,3 +35,13 @@ def test_all_have_to_run(save: Callable[..., Path], worker: Worker) -> None:
     kinds = [type(answer) for answer in pair.run_again("onnxruntime", [run(4), run(5)])]
     assert kinds == [Outputs, Failure]
     assert pair.outputs_again("onnxruntime", [run(4), run(5)]) is None
+
+
+def test_half_of_what_is_left_is_spent_on_each_question(save: Callable[..., Path], worker: Worker) -> None:
+    """A run in onnx.reference takes half a second here, and one at least is afforded."""
+    half = Effort(0.0, 1e6, 0.25e9, 1.0)
+    costs = Costs(Efforts(half, half, 4), Budget(8))
+    pair = Pair(save(RELU), save(NEG), worker, costs)
+    runs = [run(4)] * 10
+    assert [len(pair.affordable("onnx.reference", runs)) for _ in range(5)] == [4, 2, 1, 1, 0]
+    assert len(Pair(*pair[:3]).affordable("onnx.reference", runs)) == 10

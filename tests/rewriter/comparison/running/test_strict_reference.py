@@ -7,6 +7,7 @@ import pytest
 from helpers import model, run
 
 from split_rewrite.rewriter.comparison.running.strict_reference import SplitSizesError, strict_evaluator
+from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -106,6 +107,20 @@ def test_what_is_defined_is_computed() -> None:
         ("(float[1,2,1,2] x) => (float[1,2,1,2] y) { y = MeanVarianceNormalization (x) }", {"x": x}, [[[[-1, 1]], [[0, 0]]]]),
     ):
         np.testing.assert_allclose(strict_evaluator()(model(f"g {text}", 16)).run(None, inputs)[0], expected)
+
+
+@pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no Attention")
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (1, 1, 1, 3)])
+def test_a_causal_attention_with_one_mask_for_all_queries(kind: str, shape: tuple[int, ...]) -> None:
+    """The first query sees the first value, the second the mean of the first two; the third is masked."""
+    dims = ",".join(map(str, shape))
+    text = f"""g (float[1,1,3,1] x, float[1,1,3,1] v, {kind}[{dims}] m) => (float[1,1,3,1] y) {{
+        y = Attention<is_causal = 1>(x, x, v, m) }}"""
+    mask = np.array([True, True, False] if kind == "bool" else [0, 0, -np.inf], kind if kind == "bool" else np.float32)
+    inputs = {"x": np.zeros((1, 1, 3, 1), np.float32), "v": np.float32([4, 2, 9]).reshape(1, 1, 3, 1), "m": mask.reshape(shape)}
+    [y] = strict_evaluator()(model(text, 23)).run(None, inputs)
+    assert y.reshape(-1).tolist() == [4, 3, 3]
 
 
 def test_the_same_holds_in_functions() -> None:

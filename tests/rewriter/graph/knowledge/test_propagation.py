@@ -17,7 +17,7 @@ from split_rewrite.rewriter.graph.knowledge.declarations import weigh
 from split_rewrite.rewriter.graph.knowledge.propagation import Propagated, most_kinds, propagate
 from split_rewrite.rewriter.graph.protos import may_hold_graphs
 from split_rewrite.rewriter.graph.survey import Survey
-from split_rewrite.rewriter.opsets.inference import shape_of, type_string
+from split_rewrite.rewriter.opsets.type_protos import shape_of, type_string
 
 
 def propagated(source: onnx.ModelProto) -> Propagated | None:

@@ -7,7 +7,7 @@ import pytest
 from onnx import TypeProto, helper
 
 from split_rewrite.rewriter.graph.knowledge.record import EMPTY, UNASKED, Question, Typed, may_grow, merged
-from split_rewrite.rewriter.opsets.inference import Shape, shape_of
+from split_rewrite.rewriter.opsets.type_protos import Shape, shape_of
 
 pytestmark = pytest.mark.quick
 

@@ -1,0 +1,194 @@
+"""Holds nodes against the lists of operators that runtimes allow, and finds the cheapest form of a node that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from onnx import NodeProto
+
+from ..errors import Unconvertible
+from ..graph.model import Model
+from ..graph.protos import label_of, shown_name
+from .notes import Notes
+from .outcome import Outcome, Remark
+from .registry import Way
+from .restrictions import OperatorList, Restrictions
+from .task import Task
+from .trials import READER, Cost, cost_of, likeness, model_of
+from .ways import Ways
+
+Lineage = tuple[str, ...]
+DEEPEST = 4
+"""The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
+MOST_REASONS = 3
+"""The number of other forms that a message names."""
+
+
+class Plan(NamedTuple):
+    """The way to write a node, with its cost; where there is none, the reason for each form that does not fit."""
+
+    way: Way | None = None
+    cost: Cost = Cost(0, 0, 0)
+    refused: tuple[str, ...] = ()
+
+
+class Trial(NamedTuple):
+    """A conversion of a model of one node, which is to be written in the form of `way`."""
+
+    way: Way
+    lineage: Lineage
+    position: int
+    """The number of the node in the graph."""
+    plans: dict[Hashable, Plan]
+
+
+class _Against(NamedTuple):
+    """A list that does not allow a node, and why; where there is nothing against it, why nobody can tell."""
+
+    list: OperatorList
+    against: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.against:
+            return f"nobody can tell whether {self.list.title} allows it: {'; '.join(self.unknown)}"
+        return f"{self.list.title} does not allow it: {'; '.join(self.against)}"
+
+
+RunTrial = Callable[[Model, Trial], Outcome]
+
+
+class Fitting:
+    """The search for forms of the nodes of one model that are allowed. `plans` are shared between models of equal restrictions."""
+
+    def __init__(self, restrictions: Restrictions, ways: Ways, notes: Notes, run: RunTrial, trial: Trial | None = None) -> None:
+        self._lists = restrictions.lists
+        self._ways = ways
+        self._notes = notes
+        self._run = run
+        self._trial = trial
+        self._plans: dict[Hashable, Plan] = {} if trial is None else trial.plans
+
+    def begin(self, node: Task) -> None:
+        """Prepare a node of the model before its conversion."""
+        trial = self._trial
+        if trial is not None and node.source_index == trial.position and node.scope.is_main:
+            node.lineage = trial.lineage
+            node.wanted = trial.way
+
+    def fit(self, node: Task) -> bool:
+        """Write the node in an allowed form, where it does not have one; True if it changed.
+
+        Raises Unconvertible where there is none. Nodes of which nobody can tell, or that the runtime leaves to the CPU, are noted.
+        """
+        if node.wanted is not None:
+            way, node.wanted = node.wanted, None
+            return self._ways.go(way, node)
+        refusing = self._refusing(node)
+        if not refusing:
+            return False
+        if self._ways.store_operands(node):
+            return True
+        plan = self.plan(node)
+        if plan.way is not None:
+            self._notes.remark("avoided", node, f"{refusing[0]}; written by {plan.way.name} ({plan.cost})")
+            if self._ways.go(plan.way, node):
+                return True
+        self._refuse(node, refusing, plan)
+        return False
+
+    def require_foreign(self, node: Task) -> None:
+        """Note a blocker where a list does not allow the operator of another domain, for which there is no other form."""
+        if node.proto.domain == READER:
+            return
+        try:
+            if refusing := self._refusing(node):
+                self._refuse(node, refusing, Plan())
+        except Unconvertible as refusal:
+            self._notes.block(node, None, refusal, (node.op_type, node.name))
+
+    def note_unchecked(self, model: Model) -> None:
+        """Note what the lists say in words of operators that the model has, once for each operator."""
+        if self._trial is not None or not any(each.has_notes for each in self._lists):
+            return
+        first: dict[str, NodeProto] = {}
+        for graph in model.graphs:
+            for node in graph.node:
+                first.setdefault(label_of(node), node)
+        for each in self._lists:
+            for label, node in first.items():
+                for note in each.notes(label):
+                    message = f"{each.title}: {note}"
+                    self._notes.outcome.remarks.append(Remark("unchecked", label, shown_name(node), "main graph", message))
+
+    def _refusing(self, node: Task) -> list[_Against]:
+        """The lists that do not allow the node. Notes those by which nobody can tell."""
+        found: list[_Against] = []
+        for each in self._lists:
+            judged = each.judge(node)
+            if judged.against or (judged.unknown and each.must_know):
+                found.append(_Against(each, judged.against, judged.unknown))
+            elif judged.unknown:
+                message = f"nobody can tell whether {each.title} allows it: {'; '.join(judged.unknown)}"
+                self._notes.remark("warning", node, message)
+        return found
+
+    def _refuse(self, node: Task, refusing: list[_Against], plan: Plan) -> None:
+        """Raises Unconvertible, unless each runtime leaves the node to the CPU, which is noted."""
+        if self._trial is None and all(found.list.may_stay for found in refusing):
+            for found in refusing:
+                self._notes.remark("fallback", node, str(found))
+            return
+        found = next(found for found in refusing if self._trial is not None or not found.list.may_stay)
+        others = "; ".join(plan.refused[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
+        title = found.list.title
+        if not found.against:
+            raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
+        raise Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", _hint(node))
+
+    def plan(self, node: Task) -> Plan:
+        """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
+        if len(node.lineage) >= DEEPEST or node.subgraphs():
+            return Plan()
+        ways = list(self._ways.of(node))
+        if len(ways) == 1 and not node.inputs:  # a stored value: there is nothing to choose
+            return Plan(ways[0])
+        key = likeness(node)
+        if key not in self._plans:
+            self._plans[key] = Plan()  # what leads back to the node is no way
+            self._plans[key] = self._search(node, ways)
+        return self._plans[key]
+
+    def _search(self, node: Task, ways: list[Way]) -> Plan:
+        best, refused = Plan(), []
+        for way in ways:
+            model = model_of(node)
+            if model is None:
+                return Plan(refused=("the types of its inputs are unknown",))
+            position = len(model.proto.graph.node) - 1 - sum(proto.domain == READER for proto in model.proto.graph.node)
+            before = list(model.proto.graph.node)[:position]
+            outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
+            if not outcome.changes and not (outcome.blockers and outcome.blockers[0].op_type != node.op_type):
+                continue  # the node does not have the form that the way replaces
+            if outcome.blockers:
+                refused.append(f"not by {way.name}, since {_shortened(outcome.blockers[0].reason)}")
+                continue
+            cost = cost_of(model, outcome, before)
+            if best.way is None or cost < best.cost:
+                best = Plan(way, cost)
+        return best if best.way is not None else Plan(refused=tuple(refused))
+
+
+def _hint(node: Task) -> str:
+    """Advice on how a shape that is open can become known; "" where none is."""
+    for name in filter(None, (*node.inputs, *node.outputs)):
+        shape = node.shape(name)
+        if shape is None or not all(isinstance(dim, int) for dim in shape):
+            return node.shape_hint(name)
+    return ""
+
+
+def _shortened(reason: str) -> str:
+    """The reason of a trial without what was tried for its nodes in turn."""
+    return reason.partition("; not by ")[0].partition("; there is no other form")[0]

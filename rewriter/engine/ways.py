@@ -1,0 +1,97 @@
+"""The ways to write a node in another form at the same opset, for a runtime whose list of operators does not allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..opsets import transitions
+from .notes import Notes
+from .registry import Registry, Way
+from .routes import Routes
+from .rule_use import RuleUse
+from .selection import Selection
+from .steps import Steps
+from .task import Task
+
+_VALUE = Way("expansion.constant")
+
+
+class Ways:
+    """The ways to write the nodes of one model."""
+
+    def __init__(
+        self, registry: Registry, selection: Selection, routes: Routes, steps: Steps, rules: RuleUse, notes: Notes
+    ) -> None:
+        self._registry = registry
+        self._selection = selection
+        self._routes = routes
+        self._steps = steps
+        self._rules = rules
+        self._notes = notes
+
+    def of(self, node: Task) -> Iterator[Way]:
+        """The ways to write the node, but those that it came about by, so that no two of them follow each other for ever."""
+        for way in self._all(node):
+            if way.name not in node.lineage and not self._selection.skips(way.name):
+                yield way
+
+    def _all(self, node: Task) -> Iterator[Way]:
+        if node.inputs:
+            yield _VALUE
+        yield from (Way(rule.name, rule) for rule in self._registry.expressions(node.op_type))
+        if _first_version(node.op_type) > 1:
+            rule = self._registry.decomposition(node.op_type)
+            yield Way(f"expansion.{node.op_type}" if rule is None else rule.name)
+
+    def go(self, way: Way, node: Task) -> bool:
+        """Write the node in the form of `way`; False where it does not have that form. Raises Unconvertible."""
+        node.lineage = (*node.lineage, way.name)
+        if way == _VALUE:
+            return self._fold(node)
+        if way.rule is not None:
+            return self._rules.apply(way.rule, node)
+        return self._write_older(node)
+
+    def _fold(self, node: Task) -> bool:
+        node.begin_rule(node.opset)
+        if not node.fold():
+            return False
+        self._notes.change(_VALUE.name, node)
+        return True
+
+    def store_operands(self, node: Task) -> bool:
+        """Store the values of those operands that are computed and the same in every run; True where there were any."""
+        found = [(index, value) for index in range(len(node.inputs)) if (value := _computed_constant(node, index)) is not None]
+        node.begin_rule(node.opset)
+        for index, value in found:
+            node.set_input(index, node.op.const(value, value.dtype))
+        if found:
+            self._notes.change(_VALUE.name, node)
+        return bool(found)
+
+    def _write_older(self, node: Task) -> bool:
+        """Take the node to the opset before its operator existed, as for a target of that opset. Others have the form for the
+        target again.
+        """
+        op_type, before = node.op_type, _first_version(node.op_type) - 1
+        while not node.removed and node.op_type == op_type:
+            route = self._routes.find(op_type, node.opset, before, True)
+            if route is None or route.step is None:
+                return False
+            self._steps.take(node, route.step)
+        return True
+
+
+def _computed_constant(node: Task, index: int) -> np.ndarray | None:
+    """The value of an operand that other nodes compute from stored values alone; None for others."""
+    maker = node.maker(index) if node.has_input(index) and node.graph.tensor(node.input(index)) is None else None
+    value = None if maker is None or not maker.inputs else node.constant(index)
+    return None if value is None or value.dtype == object else value
+
+
+def _first_version(op_type: str) -> int:
+    """The opset in which the operator came."""
+    path = transitions.path(op_type, transitions.form_opset(op_type, transitions.newest_opset()), 1)
+    return path[-1].newer if path and path[-1].older is None else 1

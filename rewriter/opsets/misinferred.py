@@ -1,0 +1,122 @@
+"""Nodes of which onnx infers wrong types or shapes, or none although they follow from the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cache
+from typing import TypeVar
+
+import onnx
+from onnx import TypeProto
+
+from . import facts
+from .all_nodes import GRAPHS, constants, nodes_with_opset
+from .facts import DEFAULT_DOMAINS
+from .type_protos import Shape, is_known, shape_of, shapeless
+
+_Data = TypeVar("_Data")
+
+
+@cache
+def keeps_its_input(op_type: str, opset: int) -> bool:
+    """Whether the first output has the type and shape of the first input although onnx does not infer it."""
+    opset = min(opset, onnx.defs.onnx_opset_version())  # a function may import any number, and onnx asks for a small one
+    if not facts.of(op_type).has("keeps-input") or not onnx.defs.has(op_type, max_inclusive_version=opset):
+        return False
+    return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function
+
+
+WRONG_SYMBOLS = "Slice", 10
+"""A form for which onnx infers that a symbolic dimension keeps its name when it is cut.
+
+Slice-11 means the same and is inferred right.
+"""
+
+
+def cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
+    known = constants(model)
+    return any(has_unknown_steps(node, known) for node, _ in nodes_with_opset(model))
+
+
+def has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
+    """Whether `node` is a Slice along axes or by steps that are not among the `known` values.
+
+    onnx infers for it that the steps are 1 and, if the axes are of unknown rank, that the axes are the first ones, as if both were
+    absent.
+    """
+    return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
+
+
+def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:
+    """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps."""
+    return {} if has_unknown_steps(node, data) else data
+
+
+def may_be_wrong_in(serialized: bytes) -> bool:
+    """Whether the serialized model contains the name of such an operator. Looking at all nodes would take longer."""
+    return any(op_type.encode() in serialized for op_type in facts.with_word("misinferred"))
+
+
+def may_be_wrong(op_type: str) -> bool:
+    """Whether onnx infers wrong shapes for some nodes of this operator."""
+    return facts.of(op_type).has("misinferred")
+
+
+def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> bool:
+    """Whether the types `found` for the outputs of `node`, whose inputs have `types`, are known to be wrong."""
+    errs = _CONDITIONS.get(facts.of(node.op_type).word("misinferred"))
+    if errs is None or node.domain not in DEFAULT_DOMAINS:
+        return False
+    empty = TypeProto()
+    inputs = {index: shape_of(types.get(name, empty)) for index, name in enumerate(node.input) if name}
+    return errs(inputs, [shape_of(found.get(name, empty)) for name in node.output])
+
+
+def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
+    """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
+    types: dict[str, TypeProto] = {}
+    pending: list[onnx.GraphProto] = [model.graph]
+    while pending:
+        graph = pending.pop()
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values)
+        types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+        pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPHS for inner in (a.g, *a.graphs)]
+    return {
+        index: {name: shapeless(types[name]) for name in node.output if name in types}
+        for index, (node, _) in enumerate(nodes_with_opset(model))
+        if is_wrongly_inferred(node, types, types)
+    }
+
+
+def _attention_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
+    if any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs):
+        return True
+    scores = outputs[3] if len(outputs) > 3 else None
+    return scores is not None and any(not is_known(inputs[index]) for index in _PAST if index in inputs)
+
+
+_PAST = (4, 5)
+"""The inputs of Attention that precede its keys and values. Where their sizes are unknown, onnx infers the scores without them."""
+
+
+def _gather_nd_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of GatherND found a rank although the length of an index is unknown."""
+    indices = inputs.get(1)
+    return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
+
+
+def _stft_errs(_inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
+    return outputs[0] is not None
+
+
+_CONDITIONS: dict[str, Callable[[Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {
+    "attention_sizes": _attention_errs,
+    "index_rank": _gather_nd_errs,
+    "any_shape": _stft_errs,
+}
+"""The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, by the shapes of the given inputs,
+by position, and of the outputs.
+"""

@@ -1,0 +1,109 @@
+"""Puts other nodes in the place of those that onnx infers wrongly, for the time of an inference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+import onnx.parser
+from onnx import TypeProto
+
+from . import facts
+from .all_nodes import constants, default_opset, nodes_with_opset
+from .facts import DEFAULT_DOMAINS
+from .misinferred import WRONG_SYMBOLS, cuts_by_unknown_steps, has_unknown_steps, keeps_its_input
+
+_STAND_INS = "split_rewrite.stand_ins"
+
+
+def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
+    """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
+    imports = (model.opset_import, *(function.opset_import for function in model.functions))
+    opsets = {default_opset(entries) for entries in imports}
+    if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_steps(model)):
+        return True
+    return any(
+        op_type.encode() in serialized
+        for opset in opsets
+        for op_type in facts.with_word("keeps-input")
+        if keeps_its_input(op_type, opset)
+    )
+
+
+def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
+    """Replace nodes that onnx cannot infer, or infers wrongly, by others with the right result.
+
+    Returns the old nodes by their position.
+    """
+    replaced: dict[int, onnx.NodeProto] = {}
+    known = constants(model)
+    for index, (node, opset) in enumerate(nodes_with_opset(model)):
+        if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
+            continue
+        is_kept, is_cut_anyhow = keeps_its_input(node.op_type, opset), has_unknown_steps(node, known)
+        if not is_kept and not is_cut_anyhow and ((node.op_type, opset) != WRONG_SYMBOLS or len(node.input) not in _SLICES):
+            continue
+        replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+        if is_kept:
+            node.op_type = "Identity"
+            del node.input[1:], node.output[1:], node.attribute[:]
+        elif is_cut_anyhow:
+            node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
+            del node.input[2:]
+        else:
+            node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
+    if any(before.op_type == "Slice" for before in replaced.values()):
+        for owner in (model, *model.functions):
+            owner.opset_import.add(domain=_STAND_INS, version=1)
+        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW))
+    return replaced
+
+
+def take_stand_ins_back(model: onnx.ModelProto, replaced: Mapping[int, onnx.NodeProto]) -> None:
+    """Restore the nodes that `put_stand_ins` replaced."""
+    for index, (node, _) in enumerate(nodes_with_opset(model)):
+        if index in replaced:
+            node.CopyFrom(replaced[index])
+    for function in [function for function in model.functions if function.domain == _STAND_INS]:
+        model.functions.remove(function)
+    for owner in (model, *model.functions):
+        for entry in [entry for entry in owner.opset_import if entry.domain == _STAND_INS]:
+            owner.opset_import.remove(entry)
+
+
+def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
+    names = ["data", "starts", "ends", "axes", "steps"][:inputs]
+    node = onnx.helper.make_node("Slice", names, ["part"])
+    return onnx.helper.make_function(_STAND_INS, f"Slice{inputs}", names, ["part"], [node], [onnx.helper.make_opsetid("", 11)])
+
+
+_SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
+"""The stand-ins for Slice by their number of inputs, because a call cannot pass an absent input to a function."""
+
+
+def _slice_by_unknown_bounds() -> onnx.FunctionProto:
+    """A Slice of which only the rank can be inferred: no inference follows its bounds through an Exp."""
+    body = "{ f = Cast <to = 1> (starts)\n e = Exp (f)\n unknown = Cast <to = 7> (e)\n part = Slice (data, unknown, unknown) }"
+    return onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> SliceAnyhow (data, starts) => (part) {body}'
+    )
+
+
+_CUT_ANYHOW = _slice_by_unknown_bounds()
+"""The stand-in for Slice along axes or by steps that are not constant."""
+
+
+def hidden(serialized: bytes, wrong: Mapping[int, dict[str, TypeProto]], replaced: dict[int, onnx.NodeProto]) -> bytes:
+    """The serialized model in which no inference sees the nodes at the positions `wrong`; they are added to `replaced`."""
+    model = onnx.ModelProto.FromString(serialized)
+    for index, (node, _) in enumerate(nodes_with_opset(model)):
+        if index in wrong:
+            replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.domain = _STAND_INS
+    model.graph.value_info.extend(
+        onnx.ValueInfoProto(name=name, type=kind) for types in wrong.values() for name, kind in types.items()
+    )
+    for owner in (model, *model.functions):
+        if not any(entry.domain == _STAND_INS for entry in owner.opset_import):
+            owner.opset_import.add(domain=_STAND_INS, version=1)
+    return model.SerializeToString()

@@ -1,0 +1,87 @@
+"""What is known about a runtime: the releases of it, what each accepts, and which forms of nodes it computes wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from .agreement import USUAL, Bounds
+from .allowed.rules import AllowedList
+from .releases import Range
+
+Effect = Literal["wrong", "refused", "crash"]
+
+
+class OpsetRange(NamedTuple):
+    """The opsets that a release accepts. `best` is the one at which most models were right. None stands for unknown."""
+
+    min: int | None = None
+    max: int | None = None
+    best: int | None = None
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """The models that a range of releases accepts.
+
+    `evidence` is a text such as "tried with 1.4.1" or "by documentation"; `source` says where to find it.
+    """
+
+    releases: Range
+    opset: OpsetRange
+    ir_max: int | None
+    operators_refused: frozenset[str]
+    types_refused: frozenset[str]
+    evidence: str
+    source: str
+    notes: str = ""
+    functions_refused: bool = False
+    """Whether the runtime accepts no local functions, so that all functions have to be inlined."""
+    allowed: AllowedList | None = None
+    """The operators that it accepts, under which conditions; None where no list is known."""
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """A form of nodes that a range of releases computes wrongly, refuses, or crashes on, for `operators` or
+    for all that can have it.
+    """
+
+    form: str
+    effect: Effect
+    operators: frozenset[str]
+    releases: Range
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The content of one file. `package` is the Python package whose installed version counts where the user names no release.
+
+    `tolerance` is how far its right results may be from those of onnxruntime.
+    """
+
+    name: str
+    title: str
+    package: str
+    aliases: Mapping[str, str]
+    also: tuple[str, ...]
+    """Other names that users call it by, such as "trt"."""
+    releases: tuple[ReleaseFacts, ...]
+    quirks: tuple[Quirk, ...]
+    tolerance: Bounds = USUAL
+    domains: frozenset[str] = frozenset()
+    """The domains beside ONNX's of which the runtime has the operators."""
+
+
+def shown_range(releases: Range) -> str:
+    """A range of releases as text: "2024.2", "1.26 to 1.31", "11 and later"."""
+    first, last = (None if bound is None else dotted(bound) for bound in releases)
+    if first == last:
+        return first or "all"
+    return f"up to {last}" if first is None else f"{first} and later" if last is None else f"{first} to {last}"
+
+
+def dotted(release: Iterable[int]) -> str:
+    return ".".join(map(str, release))

@@ -1,0 +1,193 @@
+"""Elementwise operators in terms of others.
+
+The page of each is https://onnx.ai/onnx/operators/onnx__NAME.html.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+_DTYPES = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.DOUBLE: np.float64}
+
+
+def _is_float(node: Node) -> bool:
+    return node.elem_type() in _DTYPES
+
+
+@express("Sub", opset=13)
+def sum_with_the_negative(node: Node) -> None:
+    """The subtrahend is negated and added."""
+    if _is_float(node):
+        node.become.Add(node.input(0), node.op.Neg(node.input(1)))
+
+
+@express("Neg", opset=13)
+def product_with_minus_one(node: Node) -> None:
+    """The data is multiplied by -1."""
+    if _is_float(node):
+        node.become.Mul(node.input(0), node.op.const(-1, node.need_elem_type()))
+
+
+@express("Neg", opset=13)
+def difference_from_zero(node: Node) -> None:
+    """The data is subtracted from 0."""
+    if _is_float(node):
+        node.become.Sub(node.op.const(0, node.need_elem_type()), node.input(0))
+
+
+@express("Div", opset=13, exact=False)
+def product_with_the_reciprocal(node: Node) -> None:
+    """The divisor becomes its reciprocal, which is stored if it is constant, and the data is multiplied by that."""
+    if not _is_float(node):
+        return
+    op, divisor = node.op, node.constant(1)
+    if divisor is not None and (divisor != 0).all():
+        inverse = op.const((1 / divisor.astype(np.float64)).astype(divisor.dtype), divisor.dtype)
+    else:
+        inverse = op.Reciprocal(node.input(1))
+    node.become.Mul(node.input(0), inverse)
+
+
+@express("Reciprocal", opset=13)
+def quotient_of_one(node: Node) -> None:
+    """1 is divided by the data."""
+    node.become.Div(node.op.const(1, node.need_elem_type()), node.input(0))
+
+
+@express("Reciprocal", opset=13, exact=False)
+def power_of_minus_one(node: Node) -> None:
+    """The data is raised to the power -1."""
+    node.become.Pow(node.input(0), node.op.const(-1, node.need_elem_type()))
+
+
+@express("Pow", opset=13, exact=False)
+def repeated_product(node: Node) -> None:
+    """A square or a third power becomes products of the data, a square root a Sqrt."""
+    exponent = node.constant(1)
+    if exponent is None or not _is_float(node) or exponent.size != 1 or (node.rank(1) or 0) > (node.rank(0) or 0):
+        return
+    data, power = node.input(0), float(exponent.reshape(-1)[0])
+    if power == 2:
+        node.become.Mul(data, data)
+    elif power == 3:
+        node.become.Mul(node.op.Mul(data, data), data)
+    elif power == 0.5:
+        node.become.Sqrt(data)
+
+
+@express("Sqrt", opset=13, exact=False)
+def power_of_one_half(node: Node) -> None:
+    """The data is raised to the power 0.5."""
+    node.become.Pow(node.input(0), node.op.const(0.5, node.need_elem_type()))
+
+
+@express("Abs", opset=13)
+def larger_of_both_signs(node: Node) -> None:
+    """The maximum of the data and its negative."""
+    if _is_float(node):
+        node.become.Max(node.input(0), node.op.Neg(node.input(0)))
+
+
+@express("Relu", opset=13)
+def larger_than_zero(node: Node) -> None:
+    """The maximum of the data and 0."""
+    node.become.Max(node.input(0), node.op.const(0, node.need_elem_type()))
+
+
+@express("Relu", opset=13)
+def clipped_at_zero(node: Node) -> None:
+    """The data is clipped at 0 and infinity, which is more than the bound that Clip has without one."""
+    if _is_float(node):
+        kind = node.need_elem_type()
+        node.become.Clip(node.input(0), node.op.const(0, kind), node.op.const(np.inf, kind))
+
+
+@express("Clip", opset=13)
+def between_bounds(node: Node) -> None:
+    """The minimum of the upper bound and the maximum of the lower bound and the data. A bound left out is the largest number."""
+    if node.opset < 11 or not _is_float(node):
+        return
+    kind = node.need_elem_type()
+    most = float(np.finfo(_DTYPES[kind]).max)  # type: ignore[index]
+    low, high = node.input(1) or node.op.const(-most, kind), node.input(2) or node.op.const(most, kind)
+    node.become.Min(node.op.Max(node.input(0), low), high)
+
+
+@express("Clip", opset=13)
+def rectified(node: Node) -> None:
+    """A Clip at 0 and infinity becomes a Relu."""
+    low, high = node.constant(1), node.constant(2)
+    is_open = high is not None and bool(np.isposinf(high).all())
+    if node.opset >= 11 and low is not None and low == 0 and is_open and _is_float(node):
+        node.become.Relu(node.input(0))
+
+
+@express("LeakyRelu", opset=13, exact=False)
+def larger_of_two_slopes(node: Node) -> None:
+    """For a slope up to 1, the maximum of the data and its product with the slope."""
+    slope = node.attr("alpha", 0.01)
+    if 0 <= slope <= 1:
+        node.become.Max(node.input(0), node.op.Mul(node.input(0), node.op.const(slope, node.need_elem_type())))
+
+
+@express("LeakyRelu", opset=13)
+def with_a_stored_slope(node: Node) -> None:
+    """The slope becomes the operand of a PRelu."""
+    node.become.PRelu(node.input(0), node.op.const([node.attr("alpha", 0.01)], node.need_elem_type()))
+
+
+@express("PRelu", opset=13, exact=False)
+def from_two_rectifications(node: Node) -> None:
+    """The positive part of the data less the product of the slope and the positive part of the negated data."""
+    if not _is_float(node):
+        return
+    op, data = node.op, node.input(0)
+    node.become.Sub(op.Relu(data), op.Mul(op.Relu(op.Neg(data)), node.input(1)))
+
+
+@express("HardSigmoid", opset=13, exact=False)
+def clipped_line(node: Node) -> None:
+    """alpha * x + beta, clipped to 0 and 1."""
+    op, kind = node.op, node.need_elem_type()
+    line = op.Mul(node.input(0), op.const(node.attr("alpha", 0.2), kind))
+    line = op.Add(line, op.const(node.attr("beta", 0.5), kind))
+    node.become.Clip(line, op.const(0, kind), op.const(1, kind))
+
+
+@express("Sigmoid", opset=13, exact=False)
+def by_tanh(node: Node) -> None:
+    """0.5 * tanh(0.5 x) + 0.5."""
+    op, half = node.op, node.op.const(0.5, node.need_elem_type())
+    node.become.Add(op.Mul(op.Tanh(op.Mul(node.input(0), half)), half), half)
+
+
+@express("Sigmoid", opset=13, exact=False)
+def by_exponential(node: Node) -> None:
+    """1 / (1 + exp(-x))."""
+    op, one = node.op, node.op.const(1, node.need_elem_type())
+    node.become.Div(one, op.Add(op.Exp(op.Neg(node.input(0))), one))
+
+
+@express("Tanh", opset=13, exact=False)
+def by_sigmoid(node: Node) -> None:
+    """2 * sigmoid(2 x) - 1."""
+    op, kind = node.op, node.need_elem_type()
+    two = op.const(2, kind)
+    node.become.Sub(op.Mul(op.Sigmoid(op.Mul(node.input(0), two)), two), op.const(1, kind))
+
+
+@express("Sum", opset=13)
+def added_one_by_one(node: Node) -> None:
+    """The operands are added in their order."""
+    first, *others = node.inputs
+    if not others:
+        node.give(first)
+        return
+    *between, last = others
+    for value in between:
+        first = node.op.Add(first, value)
+    node.become.Add(first, last)

@@ -1,0 +1,99 @@
+"""Convolutions, poolings and resizes of images in other forms of themselves.
+
+https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__AveragePool.html,
+https://onnx.ai/onnx/operators/onnx__Resize.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+_SAME = ("SAME_UPPER", "SAME_LOWER")
+
+
+@express(("Conv", "MaxPool", "AveragePool"), opset=13)
+def with_pads(node: Node) -> None:
+    """The padding that auto_pad implies is stated as pads."""
+    mode = node.attr("auto_pad", "NOTSET")
+    if mode not in (*_SAME, "VALID") or node.attr("ceil_mode", 0):
+        return
+    sizes, results = node.need_shape()[2:], node.need_shape(node.output(0))[2:]
+    count = len(sizes)
+    kernel = node.attr("kernel_shape") or [*node.need_shape(1)[2:]]
+    strides, dilations = node.attr("strides", [1] * count), node.attr("dilations", [1] * count)
+    if mode == "VALID":
+        pads = [0] * (2 * count)
+    else:
+        rows = zip(sizes, results, kernel, strides, dilations, strict=True)
+        total = [max((out - 1) * stride + (size - 1) * dilation + 1 - length, 0) for length, out, size, stride, dilation in rows]
+        less, more = [pad // 2 for pad in total], [pad - pad // 2 for pad in total]
+        pads = [*less, *more] if mode == "SAME_UPPER" else [*more, *less]
+    node.pop_attr("auto_pad")
+    node.set_attr("pads", pads)
+
+
+@express("AveragePool", opset=13)
+def without_padding_to_count(node: Node) -> None:
+    """Without padding it does not matter whether padding is counted: count_include_pad changes to the other value."""
+    if any(node.attr("pads", [])) or node.attr("auto_pad", "NOTSET") in _SAME or node.attr("ceil_mode", 0):
+        return
+    node.set_attr("count_include_pad", 1 - node.attr("count_include_pad", 0))
+
+
+@express(("AveragePool", "MaxPool"), opset=13)
+def with_whole_windows(node: Node) -> None:
+    """ceil_mode goes where all windows are whole."""
+    if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape")
+    ones = [1] * len(sizes)
+    strides, dilations, pads = node.attr("strides", ones), node.attr("dilations", ones), node.attr("pads", [0] * 2 * len(sizes))
+    rows = zip(sizes, kernel, strides, dilations, pads[: len(sizes)], pads[len(sizes) :], strict=True)
+    if all((size + first + last - (width - 1) * step - 1) % stride == 0 for size, width, stride, step, first, last in rows):
+        node.set_attr("ceil_mode", 0)
+
+
+@express("Resize", opset=13)
+def with_blocks_of_equal_pixels(node: Node) -> None:
+    """An enlargement to the nearest pixel by whole factors takes another of the forms that mean the same.
+
+    These are asymmetric with floor, and half_pixel with round_prefer_floor.
+    """
+    if not _whole_factors(node):
+        return
+    mode, rounding = node.attr("coordinate_transformation_mode", "half_pixel"), node.attr("nearest_mode", "round_prefer_floor")
+    if (mode, rounding) == ("asymmetric", "floor"):
+        node.pop_attr("nearest_mode")
+        node.set_attr("coordinate_transformation_mode", "half_pixel")
+    elif mode == "half_pixel" and rounding in ("round_prefer_floor", "round_prefer_ceil"):
+        node.set_attr("coordinate_transformation_mode", "asymmetric")
+        node.set_attr("nearest_mode", "floor")
+
+
+@express("Resize", opset=13)
+def transposed_convolution(node: Node) -> None:
+    """An enlargement to the nearest pixel by whole factors becomes a ConvTranspose of each channel with a kernel of ones."""
+    factors = _whole_factors(node)
+    mode, rounding = node.attr("coordinate_transformation_mode", "half_pixel"), node.attr("nearest_mode", "round_prefer_floor")
+    known = (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor"), ("half_pixel", "round_prefer_ceil"))
+    if not factors or len(factors) != 4 or (mode, rounding) not in known:
+        return
+    channels, window = node.need_dimension(1), list(factors[2:])
+    weights = node.op.const(np.ones([channels, 1, *window]), node.need_elem_type())
+    node.become.ConvTranspose(node.input(0), weights, kernel_shape=window, strides=window, group=channels)
+
+
+def _whole_factors(node: Node) -> tuple[int, ...] | None:
+    """The factors of an enlargement of images to the nearest pixel, all of them whole; None for other nodes."""
+    is_plain = node.attr("mode", "nearest") == "nearest" and not node.has_attr("axes") and node.opset >= 11
+    if not is_plain or node.attr("antialias", 0) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return None
+    before, after = node.need_shape(0), node.need_shape(node.output(0))
+    factors = tuple(new // old for old, new in zip(before, after, strict=True) if old)
+    scales = node.constant(2) if node.has_input(2) else None
+    if len(factors) != len(before) or tuple(b * f for b, f in zip(before, factors, strict=True)) != after or factors[:2] != (1, 1):
+        return None
+    return None if scales is not None and scales.size and tuple(scales.tolist()) != factors else factors

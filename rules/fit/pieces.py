@@ -1,0 +1,135 @@
+"""Operators that only cut, copy or reshape, in terms of each other.
+
+The page of each is https://onnx.ai/onnx/operators/onnx__NAME.html.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+
+@express(("Flatten", "Squeeze", "Unsqueeze"), opset=13)
+def reshaped(node: Node) -> None:
+    """The node becomes a Reshape to the shape that it gives; one dimension may be open."""
+    shape = node.shape(node.output(0))
+    if shape is None or sum(not isinstance(dim, int) for dim in shape) > 1 or 0 in shape:
+        return
+    node.become.Reshape(node.input(0), node.op.int64([dim if isinstance(dim, int) else -1 for dim in shape]))
+
+
+@express(("Identity", "Dropout"), opset=13)
+def left_out(node: Node) -> None:
+    """The node goes, and what reads it reads its input: it does nothing at inference."""
+    trains = node.constant(2) if node.has_input(2) else np.array(False)
+    is_idle = node.opset >= 7 and trains is not None and not trains.any() and not node.has_output(1)
+    if is_idle and not node.graph.is_output(node.output(0)):
+        node.forward(0, node.input(0))
+        node.remove()
+
+
+@express("Split", opset=13)
+def slices(node: Node) -> None:
+    """Each part becomes a Slice."""
+    axis = node.attr("axis", 0)
+    start, op = 0, node.op
+    for index, name in enumerate(node.outputs):
+        size = node.need_dimension(axis, name or node.output(index))
+        if name:
+            op.Slice(node.input(0), op.int64([start]), op.int64([start + size]), op.int64([axis]), output=name)
+        start += size
+    node.remove()
+
+
+@express("Slice", opset=13)
+def part_of_a_split(node: Node) -> None:
+    """A constant range along one axis becomes a part of a Split, whose other parts nobody reads."""
+    bounds = _bounds(node)
+    if bounds is None:
+        return
+    axis, start, stop = bounds
+    length = node.need_dimension(axis)
+    sizes = [start, stop - start, length - stop]
+    if 0 in sizes[1:2] or sizes[1] == length:
+        return
+    kept = [size for size in sizes if size]
+    parts = node.op.Split(node.input(0), node.op.int64(kept), axis=axis, outputs=len(kept))
+    node.give(parts[1 if start else 0])
+
+
+def _bounds(node: Node) -> tuple[int, int, int] | None:
+    """Axis, start and end of a Slice by constants along one axis of known length, in steps of 1; None for others."""
+    if node.opset < 10:
+        return None
+    starts, ends = node.constant(1), node.constant(2)
+    axes, steps = (node.constant(index) if node.has_input(index) else None for index in (3, 4))
+    if starts is None or ends is None or starts.size != 1 or (node.has_input(4) and (steps is None or steps.item() != 1)):
+        return None
+    if node.has_input(3) and axes is None:
+        return None
+    axis = 0 if axes is None else int(axes.item())
+    start, stop, _ = slice(int(starts.item()), int(ends.item())).indices(node.need_dimension(axis))
+    return (axis % node.need_rank(), start, stop) if stop > start else None
+
+
+@express("Gather", opset=13)
+def slice_at_the_indices(node: Node) -> None:
+    """One constant index, or several in a row, become a Slice, with a Reshape where the axis goes."""
+    indices = node.constant(1)
+    axis = node.attr("axis", 0)
+    if indices is None or not indices.size or indices.ndim > 1:
+        return
+    length = node.need_dimension(axis)
+    places = [int(place) % length for place in indices.reshape(-1)]
+    if places != list(range(places[0], places[0] + len(places))):
+        return
+    op = node.op
+    part = op.Slice(node.input(0), op.int64([places[0]]), op.int64([places[-1] + 1]), op.int64([axis]))
+    if indices.ndim:
+        node.give(part)
+    else:
+        node.become.Reshape(part, op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("Gather", opset=13)
+def with_narrow_indices(node: Node) -> None:
+    """Constant indices of type int64 become int32."""
+    indices = node.constant(1)
+    if indices is None or indices.dtype != np.int64 or (indices.size and np.abs(indices).max() >= 1 << 31):
+        return
+    node.set_input(1, node.op.const(indices, TensorProto.INT32))
+
+
+@express("Slice", opset=13)
+def with_narrow_bounds(node: Node) -> None:
+    """Constant bounds, axes and steps of type int64 become int32; a bound beyond that is one beyond the axis."""
+    if node.opset < 10:
+        return
+    values = {index: node.constant(index) for index in range(1, 5) if node.has_input(index)}
+    if any(value is None or value.dtype != np.int64 for value in values.values()):
+        return
+    for index, value in values.items():
+        clipped = np.clip(value, -(1 << 31), (1 << 31) - 1)  # type: ignore[arg-type]
+        node.set_input(index, node.op.const(clipped, TensorProto.INT32))
+
+
+@express("Expand", opset=13)
+def tiled(node: Node) -> None:
+    """Data of a known shape becomes that of a Tile."""
+    before, after = node.need_shape(0), node.need_shape(node.output(0))
+    if len(before) != len(after) or 0 in before:
+        return
+    node.become.Tile(node.input(0), node.op.int64([new // old for old, new in zip(before, after, strict=True)]))
+
+
+@express("Transpose", opset=13)
+def transposed_by_reshape(node: Node) -> None:
+    """A Transpose that moves only axes of length 1 becomes a Reshape."""
+    shape = node.need_shape()
+    perm = node.attr("perm", list(range(len(shape)))[::-1])
+    moved = [axis for axis in perm if shape[axis] != 1]
+    if moved == sorted(moved) and 0 not in shape:
+        node.become.Reshape(node.input(0), node.op.int64([shape[axis] for axis in perm]))

@@ -1,0 +1,116 @@
+"""Gemm, MatMul and Conv as each other.
+
+https://onnx.ai/onnx/operators/onnx__Gemm.html, https://onnx.ai/onnx/operators/onnx__MatMul.html, https://onnx.ai/onnx/operators/onnx__Conv.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+
+@express("Gemm", opset=13, exact=False, sums=True)
+def matmul_and_add(node: Node) -> None:
+    """The node becomes a MatMul and an Add. A constant operand is transposed in the file, another one by a Transpose."""
+    op, kind = node.op, node.need_elem_type()
+    a, b = (
+        _transposed(node, index) if node.attr(name, 0) else node.input(index) for index, name in enumerate(("transA", "transB"))
+    )
+    product, alpha, beta = op.MatMul(a, b), node.attr("alpha", 1.0), node.attr("beta", 1.0)
+    if alpha != 1:
+        product = op.Mul(product, op.const(alpha, kind))
+    if not node.has_input(2) or beta == 0:
+        node.give(product)
+        return
+    node.become.Add(product, node.input(2) if beta == 1 else op.Mul(node.input(2), op.const(beta, kind)))
+
+
+def _transposed(node: Node, index: int) -> str:
+    """Input `index`, a matrix, with its axes exchanged."""
+    value = node.constant(index)
+    if value is None:
+        return node.op.Transpose(node.input(index), perm=[1, 0])
+    return node.op.const(np.ascontiguousarray(value.T), value.dtype)
+
+
+@express("MatMul", opset=13, exact=False, sums=True)
+def gemm(node: Node) -> None:
+    """The product of two matrices becomes a Gemm."""
+    if node.rank(0) == 2 and node.rank(1) == 2:
+        node.become.Gemm(node.input(0), node.input(1))
+
+
+@express("MatMul", opset=13, exact=False, sums=True)
+def in_three_dimensions(node: Node) -> None:
+    """Leading dimensions that both factors have are made one by Reshapes."""
+    a, b = node.need_shape(0), node.need_shape(1)
+    if len(a) < 4 or len(a) != len(b) or a[:-2] != b[:-2] or 0 in (*a, *b):
+        return
+    op, batch = node.op, prod(a[:-2])
+    product = op.MatMul(*(op.Reshape(node.input(i), op.int64([batch, *dims[-2:]])) for i, dims in enumerate((a, b))))
+    node.become.Reshape(product, op.int64([*a[:-1], b[-1]]))
+
+
+@express("MatMul", opset=13, exact=False, sums=True)
+def rows_of_a_matrix(node: Node) -> None:
+    """The product with one matrix becomes that of two: all rows of the first factor are made those of a matrix by a Reshape."""
+    a, b = node.need_shape(0), node.need_shape(1)
+    if len(a) < 3 or len(b) != 2 or 0 in (*a, *b):
+        return
+    op = node.op
+    product = op.MatMul(op.Reshape(node.input(0), op.int64([prod(a[:-1]), a[-1]])), node.input(1))
+    node.become.Reshape(product, op.int64([*a[:-1], b[-1]]))
+
+
+@express("Gemm", opset=13, exact=False, sums=True)
+def convolution_of_points(node: Node) -> None:
+    """The product with a constant matrix becomes a Conv of 1×1, between Reshapes that add and remove two axes of length 1."""
+    weights, kind = node.constant(1), node.need_elem_type()
+    bias = _bias(node, kind)
+    if weights is None or node.attr("alpha", 1.0) != 1 or node.attr("transA", 0) or node.rank(0) != 2 or bias is None:
+        return
+    matrix = weights if node.attr("transB", 0) else weights.T
+    op, rows = node.op, node.need_shape(0)[0]
+    data = op.Reshape(node.input(0), op.int64([rows, matrix.shape[1], 1, 1]))
+    kernel = op.const(np.ascontiguousarray(matrix)[:, :, None, None], matrix.dtype)
+    found = op.Conv(data, kernel, *bias, kernel_shape=[1, 1])
+    node.become.Reshape(found, op.int64([rows, matrix.shape[0]]))
+
+
+def _bias(node: Node, kind: int) -> list[str] | None:
+    """The bias of a Gemm as that of a Conv: none or one; None where it is no constant vector."""
+    if not node.has_input(2) or node.attr("beta", 1.0) == 0:
+        return []
+    value, width = node.constant(2), (node.shape(node.output(0)) or (None, None))[1]
+    if value is None or node.attr("beta", 1.0) != 1 or not isinstance(width, int) or value.size not in (1, width):
+        return None
+    return [node.op.const(np.broadcast_to(value.reshape(-1), (width,)), kind)]
+
+
+@express("Conv", opset=13, exact=False, sums=True)
+def convolution_in_two_dimensions(node: Node) -> None:
+    """A Conv along one axis becomes one over two, the first of which has the length 1."""
+    shape, kernel = node.need_shape(0), node.need_shape(1)
+    if len(shape) != 3 or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    tensor = node.graph.tensor(node.input(1))
+    if tensor is None:
+        return
+    op, name = node.op, node.fresh_name("kernel")
+    weights = node.add_tensor(node.graph.part_of(tensor, range(prod(kernel)), [*kernel[:2], 1, kernel[2]], name))
+    first, last = node.attr("pads", [0, 0])
+    found = op.Conv(
+        op.Reshape(node.input(0), op.int64([*shape[:2], 1, shape[2]])),
+        weights,
+        *filter(None, [node.input(2)]),
+        kernel_shape=[1, kernel[2]],
+        strides=[1, *node.attr("strides", [1])],
+        dilations=[1, *node.attr("dilations", [1])],
+        pads=[0, first, 0, last],
+        group=node.attr("group", 1),
+    )
+    node.become.Reshape(found, op.int64([*node.need_shape(node.output(0))]))

@@ -1,0 +1,156 @@
+"""Means over axes, poolings of whole images, and normalizations, in terms of each other.
+
+https://onnx.ai/onnx/operators/onnx__ReduceMean.html, https://onnx.ai/onnx/operators/onnx__GlobalAveragePool.html,
+https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+
+def _axes(node: Node) -> list[int] | None:
+    """The axes of a reduction, from the front and sorted; None where they are not known, or none is reduced."""
+    rank = node.need_rank()
+    stated = node.attr("axes")
+    if stated is None and node.has_input(1):
+        given = node.constant(1)
+        stated = None if given is None else given.tolist()
+        if stated is None:
+            return None
+    if not stated:
+        return None if node.attr("noop_with_empty_axes", 0) else list(range(rank))
+    return sorted(axis % rank for axis in stated)
+
+
+def _give_with_rank(node: Node, value: str) -> None:
+    """Give `value`, whose reduced axes have the length 1, without these where keepdims is 0."""
+    if node.attr("keepdims", 1):
+        node.give(value)
+    else:
+        node.become.Reshape(value, node.op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("ReduceMean", opset=13, exact=False, sums=True)
+def pool_of_the_image(node: Node) -> None:
+    """A mean over all axes behind the channels becomes a GlobalAveragePool, with a Reshape where the axes go."""
+    if _axes(node) == list(range(2, node.need_rank())) and node.need_rank() > 2:
+        _give_with_rank(node, node.op.GlobalAveragePool(node.input(0)))
+
+
+@express("ReduceMax", opset=13)
+def largest_of_the_image(node: Node) -> None:
+    """A maximum over all axes behind the channels becomes a GlobalMaxPool, with a Reshape where the axes go."""
+    if _axes(node) == list(range(2, node.need_rank())) and node.need_rank() > 2:
+        _give_with_rank(node, node.op.GlobalMaxPool(node.input(0)))
+
+
+@express("ReduceMean", opset=13, exact=False, sums=True)
+def pool_of_an_axis(node: Node) -> None:
+    """A mean over the last axis, or all axes behind one, becomes a GlobalAveragePool between Reshapes."""
+    axes, shape = _axes(node), node.need_shape()
+    if not axes or axes != list(range(axes[0], len(shape))) or axes[0] == 0 or 0 in shape:
+        return
+    op = node.op
+    image = op.Reshape(node.input(0), op.int64([1, prod(shape[: axes[0]]), 1, prod(shape[axes[0] :])]))
+    node.become.Reshape(op.GlobalAveragePool(image), op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("ReduceMean", opset=13, exact=False, sums=True)
+def sum_by_count(node: Node) -> None:
+    """The sum, multiplied by the reciprocal of the number of elements."""
+    axes, kind = _axes(node), node.need_elem_type()
+    if not axes:
+        return
+    op, count = node.op, prod(node.need_dimension(axis) for axis in axes)
+    total = op.ReduceSum(node.input(0), op.int64(axes), keepdims=node.attr("keepdims", 1))
+    node.become.Mul(total, op.const(1 / count if count else float("nan"), kind))
+
+
+@express("ReduceSum", opset=13, exact=False, sums=True)
+def mean_times_count(node: Node) -> None:
+    """The mean, multiplied by the number of elements."""
+    axes, kind = _axes(node), node.need_elem_type()
+    if not axes or kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        return
+    op, count = node.op, prod(node.need_dimension(axis) for axis in axes)
+    mean = op.ReduceMean(node.input(0), axes=axes, keepdims=node.attr("keepdims", 1))
+    node.become.Mul(mean, op.const(count, kind))
+
+
+@express("GlobalAveragePool", opset=13, exact=False, sums=True)
+def mean_over_the_image(node: Node) -> None:
+    """The mean over all axes behind the channels."""
+    node.become.ReduceMean(node.input(0), axes=list(range(2, node.need_rank())), keepdims=1)
+
+
+@express("GlobalAveragePool", opset=13, exact=False, sums=True)
+def pool_with_one_window(node: Node) -> None:
+    """An AveragePool whose window is the whole image."""
+    node.become.AveragePool(node.input(0), kernel_shape=[*node.need_shape()[2:]])
+
+
+@express("GlobalMaxPool", opset=13)
+def largest_in_one_window(node: Node) -> None:
+    """A MaxPool whose window is the whole image."""
+    node.become.MaxPool(node.input(0), kernel_shape=[*node.need_shape()[2:]])
+
+
+@express("BatchNormalization", opset=13, exact=False)
+def scaled_and_shifted(node: Node) -> None:
+    """With constant statistics, one product and one sum for each channel."""
+    found = _scale_and_shift(node)
+    if found is None:
+        return
+    op, kind, rank = node.op, node.need_elem_type(), node.need_rank()
+    scale, shift = (op.const(values.reshape(-1, *[1] * (rank - 2)), kind) for values in found)
+    node.become.Add(op.Mul(node.input(0), scale), shift)
+
+
+@express("BatchNormalization", opset=13, exact=False)
+def convolution_of_each_channel(node: Node) -> None:
+    """With constant statistics, a Conv of 1×1 for each channel by itself."""
+    found = _scale_and_shift(node)
+    rank = node.need_rank()
+    if found is None or rank != 4:
+        return
+    (scale, shift), kind = found, node.need_elem_type()
+    weights = node.op.const(scale.reshape(-1, 1, 1, 1), kind)
+    node.become.Conv(node.input(0), weights, node.op.const(shift, kind), kernel_shape=[1, 1], group=scale.size)
+
+
+def _scale_and_shift(node: Node) -> tuple[np.ndarray, np.ndarray] | None:
+    """What the data of a BatchNormalization is multiplied by, and what is added; None where that is not the same in every run."""
+    values = [node.constant(index) for index in range(1, 5)]
+    is_plain = not node.attr("training_mode", 0) and node.attr("spatial", 1) and not any(node.has_output(i) for i in range(1, 5))
+    if not is_plain or any(value is None for value in values) or node.need_rank() < 2:
+        return None
+    scale, bias, mean, variance = (np.asarray(value, np.float64) for value in values)
+    factor = scale / np.sqrt(variance + node.attr("epsilon", 1e-5))
+    return factor, bias - mean * factor
+
+
+@express("InstanceNormalization", opset=13, exact=False)
+def deviation_from_the_mean(node: Node) -> None:
+    """The deviation from the mean over all axes behind the channels, divided by the standard deviation, scaled and shifted."""
+    rank, kind, op = node.need_rank(), node.need_elem_type(), node.op
+    axes = list(range(2, rank))
+    channels = node.need_dimension(1)
+    deviation = op.Sub(node.input(0), op.ReduceMean(node.input(0), axes=axes, keepdims=1))
+    variance = op.ReduceMean(op.Mul(deviation, deviation), axes=axes, keepdims=1)
+    normal = op.Div(deviation, op.Sqrt(op.Add(variance, op.const(node.attr("epsilon", 1e-5), kind))))
+    scale, bias = (_along_the_channels(node, index, [channels, *[1] * (rank - 2)]) for index in (1, 2))
+    node.become.Add(op.Mul(normal, scale), bias)
+
+
+def _along_the_channels(node: Node, index: int, shape: list[int]) -> str:
+    value = node.constant(index)
+    if value is None:
+        return node.op.Reshape(node.input(index), node.op.int64(shape))
+    return node.op.const(value.reshape(shape), value.dtype)

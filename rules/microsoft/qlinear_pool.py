@@ -1,0 +1,37 @@
+"""QLinearAveragePool and QLinearGlobalAveragePool as ONNX's pooling between DequantizeLinear and QuantizeLinear.
+
+With channels_last=1 the channels are the last axis, and Transposes put them where ONNX has them.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.QLinearAveragePool
+"""
+
+from __future__ import annotations
+
+from ...rewriter.graph.node import Node
+from ..shared.channels_last import channels_first, channels_last
+from ..shared.contrib import contrib
+from ..shared.quantized import dequantized, quantized
+
+_ATTRIBUTES = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
+
+
+@contrib("QLinearAveragePool", opset=13, steps=True)
+def pool_real_numbers(node: Node) -> None:
+    """The node becomes DequantizeLinear, AveragePool and QuantizeLinear."""
+    attributes = {name: node.attr(name) for name in _ATTRIBUTES}
+    _pool(node, "AveragePool", attributes)
+
+
+@contrib("QLinearGlobalAveragePool", opset=13, steps=True)
+def pool_all_real_numbers(node: Node) -> None:
+    """The node becomes DequantizeLinear, GlobalAveragePool and QuantizeLinear."""
+    _pool(node, "GlobalAveragePool", {})
+
+
+def _pool(node: Node, op_type: str, attributes: dict[str, object]) -> None:
+    value = dequantized(node, 0, 1, 2)
+    if node.attr("channels_last", 0):
+        rank = node.need_rank()
+        value = channels_last(node, getattr(node.op, op_type)(channels_first(node, value, rank), **attributes), rank)
+    else:
+        value = getattr(node.op, op_type)(value, **attributes)
+    node.give(quantized(node, value, 3, 4, node.need_elem_type()))

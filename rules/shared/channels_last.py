@@ -1,0 +1,15 @@
+"""Transposes between [batch, channels, …], as ONNX has it, and [batch, …, channels]."""
+
+from __future__ import annotations
+
+from ...rewriter.graph.node import Node
+
+
+def channels_first(node: Node, name: str, rank: int) -> str:
+    """`name`, of `rank` axes with the channels last, with the channels behind the batch."""
+    return node.op.Transpose(name, perm=[0, rank - 1, *range(1, rank - 1)])
+
+
+def channels_last(node: Node, name: str, rank: int) -> str:
+    """`name`, of `rank` axes with the channels behind the batch, with the channels last."""
+    return node.op.Transpose(name, perm=[0, *range(2, rank), 1])

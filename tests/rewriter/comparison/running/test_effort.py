@@ -1,0 +1,50 @@
+"""Estimates of what a run costs: they tell milliseconds from minutes, and are the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from split_rewrite.rewriter.comparison.running.effort import Effort, effort_of
+
+Save = Callable[..., Path]
+MILLISECOND = 1e6
+SIZES = {"x": (1, 8, 160, 160)}
+POOL = "g (float[1,8,160,160] x) => (float[1,8,a,b] y) { y = MaxPool <kernel_shape = [3,3]> (x) }"
+RELU = "g (float[1,8,160,160] x) => (float[1,8,160,160] y) { y = Relu (x) }"
+CONV = "g (float[1,8,160,160] x, float[{n},8,3,3] w) => (float[1,{n},a,b] y) {{ y = Conv (x, w) }}"
+LOOP = """g (float[1,8,160,160] x, int64 n, bool c) => (float[1,8,160,160] y) {
+  y = Loop (n, c, x) <body = b (int64 i, bool d, float[1,8,160,160] a) => (bool e, float[1,8,160,160] r) { e = Identity (d) r = Sin (a) }> }"""
+
+
+def effort(save: Save, text: str, shapes: dict[str, tuple[int, ...]] = SIZES) -> Effort:
+    return effort_of(str(save(text)), shapes)
+
+
+def test_a_pool_takes_the_reference_a_second_and_onnxruntime_a_millisecond(save: Save) -> None:
+    """Measured: 0.9 s and 1 ms."""
+    found = effort(save, POOL)
+    assert 300 * MILLISECOND < found.run("float64") == found.run("onnx.reference") < 3000 * MILLISECOND
+    assert 0.1 * MILLISECOND < found.run("onnxruntime") < 5 * MILLISECOND
+    assert found.elements == 8 * 158 * 158
+
+
+def test_elementwise_operators_are_cheap_in_both(save: Save) -> None:
+    found = effort(save, RELU)
+    assert found.reference < 20 * MILLISECOND and found.onnxruntime < MILLISECOND
+
+
+def test_products_count(save: Save) -> None:
+    few, many = (effort(save, CONV.format(n=n), {**SIZES, "w": (n, 8, 3, 3)}) for n in (8, 64))
+    assert many.onnxruntime == pytest.approx(8 * few.onnxruntime, rel=0.2)
+
+
+def test_bodies_run_several_times(save: Save) -> None:
+    shapes = {**SIZES, "n": (), "c": ()}
+    assert effort(save, LOOP, shapes).onnxruntime > 2 * effort(save, RELU).onnxruntime
+
+
+def test_the_shapes_of_the_inputs_decide(save: Save) -> None:
+    assert effort(save, "g (float[n] x) => (float[n] y) { y = Neg (x) }", {"x": (1000,)}).elements == 1000

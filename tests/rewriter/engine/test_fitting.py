@@ -1,0 +1,157 @@
+"""`--for` with a list of allowed operators: what is refused, what may stay, and which other form is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from helpers import command_line, convert_version, model
+
+from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
+
+HEAD = '{}\ntitle = "NPU"\n[[release]]\nfrom = "1"\nopset = {{ min = 11, max = 18 }}\nevidence = "by documentation"\n'
+LAST = "\n[[rule]]\noperators = ['Softmax']\nattr = { axis = [-1] }\n"
+SOFTMAX = "g (float[1,4,8,8] x) => (float[1,4,8,8] y) { [soft] y = Softmax<axis = 1>(x) }"
+GELU = "g (float[2,3] x) => (float[2,3] y) { [act] y = Gelu(x) }"
+FOREIGN = '<ir_version: 8, opset_import: ["" : 18, "a.b" : 1]>\ng (float[2] x) => (float[2] y) { [mine] y = a.b.Own(x) }'
+OPEN = "g (float[N,4] x) => (float[N,4] y) { [act] y = Relu(x) }"
+TOPK = "g (float[4] x, int64[1] k) => (float[2] y, int64[2] i) { t = Relu(x) [top] y, i = TopK(t, k) }"
+
+
+def profile(folder: Path, operators: list[str], rules: str = "", head: str = "") -> str:
+    path = folder / "npu.toml"
+    path.write_text(f"{HEAD.format(head)}operators_allowed = {operators}\n{rules}", encoding="utf-8")
+    return str(path)
+
+
+def convert(name: str, text: str, opset: int = 18, **options: bool) -> ConversionResult:
+    return convert_version(model(text, opset), options=Options(for_runtimes=[name], **options))
+
+
+def refused(name: str, text: str, opset: int = 18, **options: bool) -> str:
+    with pytest.raises(UnconvertibleError) as caught:
+        convert(name, text, opset, **options)
+    return str(caught.value)
+
+
+def operators(result: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in result.graph.node]
+
+
+# -- what does not fit
+
+
+def test_an_operator_without_another_form_is_refused(tmp_path: Path) -> None:
+    message = refused(profile(tmp_path, ["Relu"]), TOPK)
+    reason = "NPU 1 does not allow it: it is not among the operators; there is no other form of TopK"
+    assert message.startswith(f"TopK 'top' (main graph): {reason}")
+
+
+def test_a_message_says_what_each_other_form_lacks(tmp_path: Path) -> None:
+    message = refused(profile(tmp_path, ["Softmax"], LAST), SOFTMAX)
+    assert (
+        "NPU 1 does not allow it: axis is 1, not 3; not by softmaxes.over_the_last_axis, since its rewrite needs Transpose"
+        in message
+    )
+
+
+def test_operators_of_other_domains_have_to_be_named(tmp_path: Path) -> None:
+    proto = onnx.parser.parse_model(FOREIGN.replace("[mine] ", ""))
+    with pytest.raises(UnconvertibleError, match=r"Own 'y' .*: NPU 1 does not allow it: it is not among the operators"):
+        convert_version(proto, options=Options(for_runtimes=[profile(tmp_path, ["Relu"])]))
+    name = profile(tmp_path, ["Relu", "a.b::Own"])
+    assert operators(convert_version(proto, options=Options(for_runtimes=[name])).model) == ["Own"]
+
+
+def test_open_shapes_are_refused_where_the_list_wants_none(tmp_path: Path) -> None:
+    assert "the shape of 'x' is open: N" in refused(profile(tmp_path, ["Relu"], "[all]\nstatic = true"), OPEN)
+
+
+# -- what nobody can tell
+
+
+UNKNOWN = "[[rule]]\noperators = ['Relu']\nquant = { X = 'per_tensor' }"
+
+
+def test_what_nobody_can_tell_is_a_warning(tmp_path: Path) -> None:
+    report = convert(profile(tmp_path, ["Relu"], UNKNOWN), OPEN).report
+    reason = "the profile has the key 'quant', which is not known here"
+    assert report.warnings == [f"Relu 'act' (main graph): nobody can tell whether NPU 1 allows it: {reason}"]
+    assert "nobody can tell" in refused(profile(tmp_path, ["Relu"], UNKNOWN), OPEN, strict=True)
+
+
+def test_what_nobody_can_tell_is_refused_where_the_runtime_says_nothing(tmp_path: Path) -> None:
+    assert "nobody can tell whether NPU 1 allows it" in refused(profile(tmp_path, ["Relu"], UNKNOWN, "otherwise = 'silent'"), OPEN)
+
+
+def test_conditions_in_words_are_listed(tmp_path: Path) -> None:
+    name = profile(tmp_path, ["Relu"], "[[rule]]\noperators = ['Relu']\nnote = 'fused only'")
+    report = convert(name, OPEN).report
+    assert [(remark.kind, remark.message) for remark in report.remarks] == [("unchecked", "NPU 1: fused only")]
+
+
+# -- what the runtime leaves to the CPU
+
+
+def test_a_fallback_is_reported_and_can_be_refused(tmp_path: Path) -> None:
+    name = profile(tmp_path, ["Relu"], head="otherwise = 'fallback'")
+    (remark,) = convert(name, TOPK).report.remarks
+    assert (remark.kind, remark.node, remark.message) == (
+        "fallback",
+        "top",
+        "NPU 1 does not allow it: it is not among the operators",
+    )
+    assert "TopK 'top'" in refused(name, TOPK, no_fallback=True)
+
+
+def test_the_command_line_counts_what_falls_back(tmp_path: Path) -> None:
+    onnx.save(model(TOPK), tmp_path / "m.onnx")
+    name = profile(tmp_path, ["Relu"], head="otherwise = 'fallback'")
+    run = command_line("--for", name, str(tmp_path / "m.onnx"), str(tmp_path / "o.onnx"))
+    assert run.err == ""
+    assert (run.status, "on the CPU" in run.out, "1 of 2 nodes: TopK (-v says why)" in run.out) == (0, True, True)
+    assert command_line("--for", name, "--no-fallback", str(tmp_path / "m.onnx"), str(tmp_path / "p.onnx")).status == 1
+
+
+# -- other forms
+
+
+def test_another_form_is_taken_and_explained(tmp_path: Path) -> None:
+    result = convert(profile(tmp_path, ["Softmax", "Transpose"], LAST), SOFTMAX)
+    assert operators(result.model) == ["Transpose", "Softmax", "Transpose"]
+    (remark,) = result.report.remarks
+    assert remark.message.endswith("axis is 1, not 3; written by softmaxes.over_the_last_axis (3 nodes, 768 elements)")
+
+
+def test_the_expansion_for_older_opsets_is_taken_at_the_same_opset(tmp_path: Path) -> None:
+    result = convert(profile(tmp_path, ["Erf", "Mul", "Add", "Div"]).replace("max = 18", "max = 20"), GELU, 20)
+    assert sorted(operators(result.model)) == ["Add", "Div", "Erf", "Mul", "Mul"]
+
+
+def test_the_cheapest_form_is_taken(tmp_path: Path) -> None:
+    """Over the elementary functions it would be five nodes."""
+    names = ["Softmax", "Transpose", "Sub", "ReduceMax", "Exp", "ReduceSum", "Div"]
+    assert len(operators(convert(profile(tmp_path, names, LAST), SOFTMAX).model)) == 3
+    assert len(operators(convert(profile(tmp_path, names[2:]), SOFTMAX).model)) == 5
+
+
+def test_a_form_of_a_form_is_found(tmp_path: Path) -> None:
+    names = ["Softmax", "Transpose", "Log"]
+    text = SOFTMAX.replace("Softmax", "LogSoftmax")
+    rules = LAST
+    message = refused(profile(tmp_path, names, rules), text)
+    assert "there is no other form" not in message
+    result = convert(profile(tmp_path, ["Exp", "Log", "Sub", "ReduceSum", "ReduceMax"]), text)
+    assert sorted(operators(result.model)) == ["Exp", "Log", "ReduceMax", "ReduceSum", "Sub", "Sub"]
+
+
+def test_constants_are_stored(tmp_path: Path) -> None:
+    text = "g (float[1] x) => (float[1] y) { c = Constant<value_float = 2.0>() y = Add(x, c) }"
+    assert operators(convert(profile(tmp_path, ["Add"]), text).model) == ["Add"]
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    name = profile(tmp_path, ["Softmax", "Transpose"], LAST)
+    first, second = (convert(name, SOFTMAX).model.SerializeToString(deterministic=True) for _ in range(2))
+    assert first == second

@@ -1,0 +1,51 @@
+"""What an inspection looks like in a terminal, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from helpers import model
+
+from split_rewrite.rewriter.inspection.difference import Difference
+from split_rewrite.rewriter.inspection.inspecting import Inspection, inspect_model
+from split_rewrite.rewriter.inspection.pages import (
+    as_json,
+    as_page,
+    as_text,
+    differences_as_json,
+    differences_as_page,
+    differences_as_text,
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Inspection:
+    return inspect_model(model("g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }"))
+
+
+def test_a_line_for_each_fact_and_runtime(found: Inspection) -> None:
+    lines = list(as_text(found))
+    assert lines[0].split() == ["opset", "18"]
+    assert "inputs      x  float[N,4]" in lines
+    assert any(line.startswith("NVIDIA TensorRT") for line in lines)
+
+
+def test_json_has_all_of_it(found: Inspection) -> None:
+    document = json.loads(as_json("m.onnx", found))
+    assert (document["schema"], document["input"], document["opset"]) == ("split-rewrite/inspection", "m.onnx", 18)
+    assert document["operators"] == {"ai.onnx": {"Relu": 1}} and document["inputs"] == [{"name": "x", "type": "float[N,4]"}]
+    assert {row["answer"] for row in document["runtimes"]} <= {"as it is", "with --for", "not"}
+
+
+def test_a_page_escapes_what_it_shows(found: Inspection) -> None:
+    page = as_page("<m>.onnx", found)
+    assert "<m>" not in page and "&lt;m&gt;.onnx" in page and "</html>" in page
+
+
+def test_differences_are_counted() -> None:
+    rows = [Difference("added", "Relu", "<r>", ""), Difference("changed", "Add", "a", "inputs x → y")]
+    assert list(differences_as_text(rows))[-1] == "1 added, 0 removed, 1 changed"
+    assert list(differences_as_text([])) == ["no difference"]
+    assert json.loads(differences_as_json("a", "b", rows))["differences"][0]["name"] == "<r>"
+    assert "&lt;r&gt;" in differences_as_page("a", "b", rows)

@@ -1,0 +1,94 @@
+"""Nodes that onnx infers wrongly, or not at all, are inferred by others in their place, and stand in the model again afterwards."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from helpers import convert_version, model, refusal
+
+from split_rewrite.rewriter.opsets import inference, type_protos
+
+TWO_NORMALIZATIONS = """g (float[1,8,4,4] x, float[{parts}] s, float[{parts}] t, float[8,8,3,3] w) => (float[1,8,4,4] y) {{
+    a = GroupNormalization <num_groups = 4> (x, s, t)
+    b = Conv <pads = [1, 1, 1, 1]> (a, w)
+    c = GroupNormalization <num_groups = 4> (b, s, t)
+    y = Relu (c)
+}}"""
+
+
+def inferred_shapes(source: onnx.ModelProto) -> dict[str, inference.Shape | None]:
+    inferred = inference.infer_model(source)
+    assert inferred is not None
+    assert [node.op_type for node in inferred.graph.node] == [node.op_type for node in source.graph.node]
+    return {value.name: type_protos.shape_of(value.type) for value in inferred.graph.value_info}
+
+
+@pytest.mark.parametrize(("opset", "parts"), [(18, 4), (21, 8)])
+def test_group_normalization_keeps_type_and_shape(opset: int, parts: int) -> None:
+    source = model(TWO_NORMALIZATIONS.format(parts=parts), opset)
+    assert inferred_shapes(source) == dict.fromkeys("abc", (1, 8, 4, 4))
+
+
+@pytest.mark.parametrize(("opset", "parts"), [(18, 4), (21, 8)])
+def test_two_group_normalizations_with_a_convolution_between_are_written_in_older_operators(opset: int, parts: int) -> None:
+    report = convert_version(model(TWO_NORMALIZATIONS.format(parts=parts), opset), 17, compare="auto").report
+    assert report.comparison is not None and report.comparison.status == "equal"
+
+
+def test_group_normalization_in_a_subgraph_and_in_a_function_keeps_type_and_shape() -> None:
+    source = model("""<ir_version: 10, opset_import: ["" : 21, "local" : 1]>
+    g (float[1,4,2] x, float[4] s, bool c) => (float[1,4,2] y, float[1,4,2] z) {
+        p = If (c) <
+            then_branch = t () => (float[1,4,2] q) { n = GroupNormalization <num_groups = 2> (x, s, s)
+                q = Relu (n) },
+            else_branch = e () => (float[1,4,2] r) { r = Relu (x) }
+        >
+        y = Neg (p)
+        h = local.f (x, s)
+        i = Neg (h)
+        z = Relu (i)
+    }
+    <domain: "local", opset_import: ["" : 21]> f (v, s) => (w) { w = GroupNormalization <num_groups = 2> (v, s, s) }""")
+    inferred = inference.infer_model(source)
+    assert inferred is not None
+    branch = inferred.graph.node[0].attribute[0].g
+    assert [type_protos.shape_of(value.type) for value in branch.value_info] == [(1, 4, 2)]
+    assert branch.node[0] == source.graph.node[0].attribute[0].g.node[0]
+    assert inferred.functions == source.functions
+    assert inferred_shapes(source) == dict.fromkeys("phi", (1, 4, 2))
+
+
+def test_operators_of_opset_1_that_keep_the_shape_of_their_input_are_known_to() -> None:
+    source = model(
+        """g (float[2,3] x, float[3] b) => (float[2,3] y) {
+            p = Add <axis = 1, broadcast = 1> (x, b)
+            q = Max (p, x)
+            r = Dropout <is_test = 1> (q)
+            y = Relu (r)
+        }""",
+        1,
+        3,
+    )
+    assert inferred_shapes(source) == dict.fromkeys("pqr", (2, 3))
+
+
+CUT = "g (float[N,4] x) => (float[N,4] y) <int64[1] s = {0}, int64[1] e = {1}, int64[1] a = {0}> { h = Slice(x, s, e, a) y = Add(h, x) }"
+
+
+def test_a_named_dimension_that_slice_of_opset_10_cuts_has_another_length() -> None:
+    original = model(CUT, 10)
+    found = inference.infer_model(original)
+    assert found is not None
+    assert {value.name: type_protos.shape_of(value.type) for value in found.graph.value_info} == {"h": (None, 4)}
+    del found.graph.value_info[:]
+    assert found == original
+
+
+def test_what_it_cuts_elsewhere_is_known() -> None:
+    found = inference.infer_model(model(CUT.replace("a = {0}", "a = {1}"), 10))
+    assert found is not None
+    assert {value.name: type_protos.shape_of(value.type) for value in found.graph.value_info} == {"h": ("N", 1)}
+
+
+def test_it_is_not_known_whether_the_parts_broadcast() -> None:
+    assert "an unknown dimension may or may not equal 'N'" in refusal(model(CUT, 10), 6)

@@ -1,0 +1,290 @@
+"""Elementwise operators in terms of others, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "arithmetic.sum_with_the_negative",
+        ["Add", "Neg"],
+        "",
+        "g (float[2,3] x, float[3] z) => (float[2,3] y) { y = Sub(x, z) }",
+        """
+            {
+             v1 = Neg (z)
+             y = Add (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.product_with_minus_one",
+        ["Mul"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }",
+        """
+            <float v1 = {-1}>
+            {
+             y = Mul (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.difference_from_zero",
+        ["Sub"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }",
+        """
+            <float v1 = {0}>
+            {
+             y = Sub (v1, x)
+            }
+        """,
+    ),
+    (
+        "arithmetic.product_with_the_reciprocal",
+        ["Mul"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) <float[3] d = {1,2,4}> { y = Div(x, d) }",
+        """
+            <float[3] v1 = {1,0.5,0.25}>
+            {
+             y = Mul (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.quotient_of_one",
+        ["Div"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Reciprocal(x) }",
+        """
+            <float v1 = {1}>
+            {
+             y = Div (v1, x)
+            }
+        """,
+    ),
+    (
+        "arithmetic.power_of_minus_one",
+        ["Pow"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Reciprocal(x) }",
+        """
+            <float v1 = {-1}>
+            {
+             y = Pow (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.repeated_product",
+        ["Mul"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) <float e = {3}> { y = Pow(x, e) }",
+        """
+            {
+             v1 = Mul (x, x)
+             y = Mul (v1, x)
+            }
+        """,
+    ),
+    (
+        "arithmetic.power_of_one_half",
+        ["Pow"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Sqrt(x) }",
+        """
+            <float v1 = {0.5}>
+            {
+             y = Pow (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.larger_of_both_signs",
+        ["Max", "Neg"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Abs(x) }",
+        """
+            {
+             v1 = Neg (x)
+             y = Max (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.larger_than_zero",
+        ["Max"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }",
+        """
+            <float v1 = {0}>
+            {
+             y = Max (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.clipped_at_zero",
+        ["Clip"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }",
+        """
+            <float v1 = {0}, float v2 = {inf}>
+            {
+             y = Clip (x, v1, v2)
+            }
+        """,
+    ),
+    (
+        "arithmetic.between_bounds",
+        ["Min", "Max"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) <float a = {0}, float b = {6}> { y = Clip(x, a, b) }",
+        """
+            <float v1 = {0}, float v3 = {6}>
+            {
+             v2 = Max (x, v1)
+             y = Min (v2, v3)
+            }
+        """,
+    ),
+    (
+        "arithmetic.rectified",
+        ["Relu"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) <float a = {0}, float b = {inf}> { y = Clip(x, a, b) }",
+        """
+            {
+             y = Relu (x)
+            }
+        """,
+    ),
+    (
+        "arithmetic.larger_of_two_slopes",
+        ["Max", "Mul"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.5>(x) }",
+        """
+            <float v1 = {0.5}>
+            {
+             v2 = Mul (x, v1)
+             y = Max (x, v2)
+            }
+        """,
+    ),
+    (
+        "arithmetic.with_a_stored_slope",
+        ["PRelu"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.5>(x) }",
+        """
+            <float[1] v1 = {0.5}>
+            {
+             y = PRelu (x, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.from_two_rectifications",
+        ["Sub", "Relu", "Mul", "Neg"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) <float[1] s = {0.25}> { y = PRelu(x, s) }",
+        """
+            <float[1] v4 = {0.25}>
+            {
+             v1 = Relu (x)
+             v2 = Neg (x)
+             v3 = Relu (v2)
+             v5 = Mul (v3, v4)
+             y = Sub (v1, v5)
+            }
+        """,
+    ),
+    (
+        "arithmetic.clipped_line",
+        ["Mul", "Add", "Clip"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = HardSigmoid<alpha = 0.25>(x) }",
+        """
+            <float v1 = {0.25}, float v3 = {0.5}, float v5 = {0}, float v6 = {1}>
+            {
+             v2 = Mul (x, v1)
+             v4 = Add (v2, v3)
+             y = Clip (v4, v5, v6)
+            }
+        """,
+    ),
+    (
+        "arithmetic.by_tanh",
+        ["Add", "Mul", "Tanh"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Sigmoid(x) }",
+        """
+            <float v1 = {0.5}>
+            {
+             v2 = Mul (x, v1)
+             v3 = Tanh (v2)
+             v4 = Mul (v3, v1)
+             y = Add (v4, v1)
+            }
+        """,
+    ),
+    (
+        "arithmetic.by_exponential",
+        ["Div", "Add", "Exp", "Neg"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Sigmoid(x) }",
+        """
+            <float v3 = {1}>
+            {
+             v1 = Neg (x)
+             v2 = Exp (v1)
+             v4 = Add (v2, v3)
+             y = Div (v3, v4)
+            }
+        """,
+    ),
+    (
+        "arithmetic.by_sigmoid",
+        ["Sub", "Mul", "Sigmoid"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Tanh(x) }",
+        """
+            <float v1 = {2}, float v5 = {1}>
+            {
+             v2 = Mul (x, v1)
+             v3 = Sigmoid (v2)
+             v4 = Mul (v3, v1)
+             y = Sub (v4, v5)
+            }
+        """,
+    ),
+    (
+        "arithmetic.added_one_by_one",
+        ["Add"],
+        "",
+        "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Sum(a, b, c) }",
+        """
+            {
+             v1 = Add (a, b)
+             y = Add (v1, c)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"

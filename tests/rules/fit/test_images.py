@@ -1,0 +1,80 @@
+"""Convolutions, poolings and resizes in other forms of themselves, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "images.with_pads",
+        ["Conv"],
+        "[[rule]]\noperators = ['Conv']\nattr = { auto_pad = ['NOTSET'] }",
+        'g (float[1,2,4,4] x) => (float[1,1,2,2] y) <float[1,2,1,1] w = {1,2}> { y = Conv<auto_pad = "SAME_UPPER", strides = [2, 2]>(x, w) }',
+        """
+            <float[1,2,1,1] v1 = {1,2}>
+            {
+             y = Conv <pads: ints = [0, 0, 0, 0], strides: ints = [2, 2]> (x, v1)
+            }
+        """,
+    ),
+    (
+        "images.without_padding_to_count",
+        ["AveragePool"],
+        "[[rule]]\noperators = ['AveragePool']\nattr = { count_include_pad = [1] }",
+        "g (float[1,2,4,4] x) => (float[1,2,2,2] y) { y = AveragePool<kernel_shape = [3, 3]>(x) }",
+        """
+            {
+             y = AveragePool <count_include_pad: int = 1, kernel_shape: ints = [3, 3]> (x)
+            }
+        """,
+    ),
+    (
+        "images.with_whole_windows",
+        ["MaxPool"],
+        "[[rule]]\noperators = ['MaxPool']\nattr = { ceil_mode = [0] }",
+        "g (float[1,2,4,4] x) => (float[1,2,2,2] y) { y = MaxPool<kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>(x) }",
+        """
+            {
+             y = MaxPool <ceil_mode: int = 0, kernel_shape: ints = [2, 2], strides: ints = [2, 2]> (x)
+            }
+        """,
+    ),
+    (
+        "images.with_blocks_of_equal_pixels",
+        ["Resize"],
+        "[[rule]]\noperators = ['Resize']\nattr = { coordinate_transformation_mode = ['half_pixel'] }",
+        'g (float[1,2,4,4] x) => (float[1,2,8,8] y) <float[4] s = {1,1,2,2}> { y = Resize<coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">(x, , s) }',
+        """
+            <float[4] v1 = {1,1,2,2}>
+            {
+             y = Resize <coordinate_transformation_mode: string = "half_pixel"> (x, "", v1)
+            }
+        """,
+    ),
+    (
+        "images.transposed_convolution",
+        ["ConvTranspose"],
+        "",
+        'g (float[1,2,4,4] x) => (float[1,2,8,8] y) <float[4] s = {1,1,2,2}> { y = Resize<coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">(x, , s) }',
+        """
+            <float[2,1,2,2] v1 = {1,1,1,1,1,1,1,1}>
+            {
+             y = ConvTranspose <group: int = 2, kernel_shape: ints = [2, 2], strides: ints = [2, 2]> (x, v1)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"

@@ -1,0 +1,131 @@
+"""Operators that cut, copy or reshape in terms of each other, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "pieces.reshaped",
+        ["Reshape"],
+        "",
+        "g (float[2,3,4] x) => (float[2,12] y) { y = Flatten(x) }",
+        """
+            <int64[2] v1 = {2,12}>
+            {
+             y = Reshape (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.left_out",
+        ["Relu"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { t = Dropout(x) y = Relu(t) }",
+        """
+            {
+             y = Relu (x)
+            }
+        """,
+    ),
+    (
+        "pieces.slices",
+        ["Slice"],
+        "",
+        "g (float[4,2] x) => (float[1,2] y, float[3,2] z) <int64[2] s = {1,3}> { y, z = Split(x, s) }",
+        """
+            <int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] v3 = {4}>
+            {
+             y = Slice (x, v1, v2, v1)
+             z = Slice (x, v2, v3, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.part_of_a_split",
+        ["Split"],
+        "",
+        "g (float[4,2] x) => (float[2,2] y) <int64[1] a = {1}, int64[1] b = {3}, int64[1] c = {0}> { y = Slice(x, a, b, c) }",
+        """
+            <int64[3] v1 = {1,2,1}>
+            {
+             v2, y, v3 = Split <axis: int = 0> (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.slice_at_the_indices",
+        ["Slice", "Reshape"],
+        "",
+        "g (float[4,2] x) => (float[2] y) <int64 i = {-1}> { y = Gather(x, i) }",
+        """
+            <int64[1] v1 = {3}, int64[1] v2 = {4}, int64[1] v3 = {0}, int64[1] v5 = {2}>
+            {
+             v4 = Slice (x, v1, v2, v3)
+             y = Reshape (v4, v5)
+            }
+        """,
+    ),
+    (
+        "pieces.with_narrow_indices",
+        ["Gather"],
+        "[[rule]]\noperators = ['Gather']\ntype = { indices = ['int32'] }",
+        "g (float[4,2] x) => (float[2,2] y) <int64[2] i = {0,3}> { y = Gather(x, i) }",
+        """
+            <int32[2] v1 = {0,3}>
+            {
+             y = Gather (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.with_narrow_bounds",
+        ["Slice"],
+        "[[rule]]\noperators = ['Slice']\ntype = { starts = ['int32'] }",
+        "g (float[4,2] x) => (float[1,2] y) <int64[1] a = {3}, int64[1] b = {9223372036854775807}> { y = Slice(x, a, b) }",
+        """
+            <int32[1] v1 = {3}, int32[1] v2 = {4}, int32[1] v3 = {0}>
+            {
+             y = Slice (x, v1, v2, v3)
+            }
+        """,
+    ),
+    (
+        "pieces.tiled",
+        ["Tile"],
+        "",
+        "g (float[1,3] x) => (float[2,3] y) <int64[2] s = {2,3}> { y = Expand(x, s) }",
+        """
+            <int64[2] v1 = {2,1}>
+            {
+             y = Tile (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.transposed_by_reshape",
+        ["Reshape"],
+        "",
+        "g (float[2,1,3] x) => (float[2,3,1] y) { y = Transpose<perm = [0, 2, 1]>(x) }",
+        """
+            <int64[3] v1 = {2,3,1}>
+            {
+             y = Reshape (x, v1)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"

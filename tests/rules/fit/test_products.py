@@ -1,0 +1,104 @@
+"""Gemm, MatMul and Conv as each other, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "products.matmul_and_add",
+        ["MatMul", "Mul", "Add"],
+        "",
+        "g (float[2,3] x) => (float[2,2] y) <float[2,3] w = {1,2,3,4,5,6}, float[2] c = {1,2}> { y = Gemm<transB = 1, alpha = 2.0, beta = 0.5>(x, w, c) }",
+        """
+            <float[3,2] v1 = {1,4,2,5,3,6}, float v3 = {2}, float[2] v5 = {0.5,1}>
+            {
+             v2 = MatMul (x, v1)
+             v4 = Mul (v2, v3)
+             y = Add (v4, v5)
+            }
+        """,
+    ),
+    (
+        "products.gemm",
+        ["Gemm"],
+        "",
+        "g (float[2,3] x, float[3,2] w) => (float[2,2] y) { y = MatMul(x, w) }",
+        """
+            {
+             y = Gemm (x, w)
+            }
+        """,
+    ),
+    (
+        "products.in_three_dimensions",
+        ["MatMul", "Reshape"],
+        "[[rule]]\noperators = ['MatMul']\nrank = { A = 3 }",
+        "g (float[2,3,4,5] x, float[2,3,5,2] w) => (float[2,3,4,2] y) { y = MatMul(x, w) }",
+        """
+            <int64[3] v1 = {6,4,5}, int64[3] v3 = {6,5,2}, int64[4] v6 = {2,3,4,2}>
+            {
+             v2 = Reshape (x, v1)
+             v4 = Reshape (w, v3)
+             v5 = MatMul (v2, v4)
+             y = Reshape (v5, v6)
+            }
+        """,
+    ),
+    (
+        "products.rows_of_a_matrix",
+        ["MatMul", "Reshape"],
+        "[[rule]]\noperators = ['MatMul']\nrank = { A = 2 }",
+        "g (float[2,3,4] x, float[4,5] w) => (float[2,3,5] y) { y = MatMul(x, w) }",
+        """
+            <int64[2] v1 = {6,4}, int64[3] v4 = {2,3,5}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = MatMul (v2, w)
+             y = Reshape (v3, v4)
+            }
+        """,
+    ),
+    (
+        "products.convolution_of_points",
+        ["Conv", "Reshape"],
+        "",
+        "g (float[2,3] x) => (float[2,2] y) <float[3,2] w = {1,2,3,4,5,6}, float[2] c = {1,2}> { y = Gemm(x, w, c) }",
+        """
+            <int64[4] v1 = {2,3,1,1}, float[2,3,1,1] v3 = {1,3,5,2,4,6}, float[2] v4 = {1,2}, int64[2] v6 = {2,2}>
+            {
+             v2 = Reshape (x, v1)
+             v5 = Conv <kernel_shape: ints = [1, 1]> (v2, v3, v4)
+             y = Reshape (v5, v6)
+            }
+        """,
+    ),
+    (
+        "products.convolution_in_two_dimensions",
+        ["Conv", "Reshape"],
+        "[[rule]]\noperators = ['Conv']\nrank = { X = 4 }",
+        "g (float[1,2,5] x) => (float[1,2,3] y) <float[2,2,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[2] b = {1,2}> { y = Conv(x, w, b) }",
+        """
+            <int64[4] v1 = {1,2,1,5}, float[2,2,1,3] v3 = {1,2,3,4,5,6,7,8,9,10,11,12}, float[2] v4 = {1,2}, int64[3] v6 = {1,2,3}>
+            {
+             v2 = Reshape (x, v1)
+             v5 = Conv <dilations: ints = [1, 1], group: int = 1, kernel_shape: ints = [1, 3], pads: ints = [0, 0, 0, 0], strides: ints = [1, 1]> (v2, v3, v4)
+             y = Reshape (v5, v6)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"

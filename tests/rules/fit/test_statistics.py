@@ -1,0 +1,164 @@
+"""Means, poolings and normalizations in terms of each other, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "statistics.pool_of_the_image",
+        ["GlobalAveragePool", "Reshape"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2] y) { y = ReduceMean<axes = [2, 3], keepdims = 0>(x) }",
+        """
+            <int64[2] v2 = {1,2}>
+            {
+             v1 = GlobalAveragePool (x)
+             y = Reshape (v1, v2)
+            }
+        """,
+    ),
+    (
+        "statistics.largest_of_the_image",
+        ["GlobalMaxPool"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = ReduceMax<axes = [-1, -2]>(x) }",
+        """
+            {
+             y = GlobalMaxPool (x)
+            }
+        """,
+    ),
+    (
+        "statistics.pool_of_an_axis",
+        ["GlobalAveragePool", "Reshape"],
+        "",
+        "g (float[2,3,4,2] x) => (float[2,3,4,1] y) { y = ReduceMean<axes = [-1]>(x) }",
+        """
+            <int64[4] v1 = {1,24,1,2}, int64[4] v4 = {2,3,4,1}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = GlobalAveragePool (v2)
+             y = Reshape (v3, v4)
+            }
+        """,
+    ),
+    (
+        "statistics.sum_by_count",
+        ["ReduceSum", "Mul"],
+        "",
+        "g (float[2,3,4] x) => (float[2,3,1] y) { y = ReduceMean<axes = [-1]>(x) }",
+        """
+            <int64[1] v1 = {2}, float v3 = {0.25}>
+            {
+             v2 = ReduceSum <keepdims: int = 1> (x, v1)
+             y = Mul (v2, v3)
+            }
+        """,
+    ),
+    (
+        "statistics.mean_times_count",
+        ["ReduceMean", "Mul"],
+        "",
+        "g (float[2,3,4] x) => (float[2,3] y) <int64[1] a = {2}> { y = ReduceSum<keepdims = 0>(x, a) }",
+        """
+            <float v2 = {4}>
+            {
+             v1 = ReduceMean <axes: ints = [2], keepdims: int = 0> (x)
+             y = Mul (v1, v2)
+            }
+        """,
+    ),
+    (
+        "statistics.mean_over_the_image",
+        ["ReduceMean"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        """
+            {
+             y = ReduceMean <axes: ints = [2, 3], keepdims: int = 1> (x)
+            }
+        """,
+    ),
+    (
+        "statistics.pool_with_one_window",
+        ["AveragePool"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        """
+            {
+             y = AveragePool <kernel_shape: ints = [4, 4]> (x)
+            }
+        """,
+    ),
+    (
+        "statistics.largest_in_one_window",
+        ["MaxPool"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalMaxPool(x) }",
+        """
+            {
+             y = MaxPool <kernel_shape: ints = [4, 4]> (x)
+            }
+        """,
+    ),
+    (
+        "statistics.scaled_and_shifted",
+        ["Mul", "Add"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2] s = {1,2}, float[2] b = {0.5,1}, float[2] m = {1,2}, float[2] v = {0.25,1}> { y = BatchNormalization<epsilon = 0.0>(x, s, b, m, v) }",
+        """
+            <float[2,1,1] v1 = {2,2}, float[2,1,1] v3 = {-1.5,-3}>
+            {
+             v2 = Mul (x, v1)
+             y = Add (v2, v3)
+            }
+        """,
+    ),
+    (
+        "statistics.convolution_of_each_channel",
+        ["Conv"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2] s = {1,2}, float[2] b = {0.5,1}, float[2] m = {1,2}, float[2] v = {0.25,1}> { y = BatchNormalization<epsilon = 0.0>(x, s, b, m, v) }",
+        """
+            <float[2,1,1,1] v1 = {2,2}, float[2] v2 = {-1.5,-3}>
+            {
+             y = Conv <group: int = 2, kernel_shape: ints = [1, 1]> (x, v1, v2)
+            }
+        """,
+    ),
+    (
+        "statistics.deviation_from_the_mean",
+        ["Sub", "ReduceMean", "Mul", "Div", "Sqrt", "Add"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2] s = {1,2}, float[2] b = {0.5,1}> { y = InstanceNormalization<epsilon = 0.5>(x, s, b) }",
+        """
+            <float v5 = {0.5}, float[2,1,1] v9 = {1,2}, float[2,1,1] v11 = {0.5,1}>
+            {
+             v1 = ReduceMean <axes: ints = [2, 3], keepdims: int = 1> (x)
+             v2 = Sub (x, v1)
+             v3 = Mul (v2, v2)
+             v4 = ReduceMean <axes: ints = [2, 3], keepdims: int = 1> (v3)
+             v6 = Add (v4, v5)
+             v7 = Sqrt (v6)
+             v8 = Div (v2, v7)
+             v10 = Mul (v8, v9)
+             y = Add (v10, v11)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"

@@ -1,0 +1,40 @@
+"""8-bit pooling of onnxruntime between DequantizeLinear and QuantizeLinear, beside its kernels. Ties may round to the other step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contrib import assert_standard, operators, whole
+
+STORED = {
+    "s": np.array(0.021, np.float32),
+    "z": np.array(7, np.uint8),
+    "t": np.array(0.017, np.float32),
+    "w": np.array(3, np.uint8),
+}
+FORMS = {
+    "plain": ("kernel_shape = [2,2]", "6,7"),
+    "strides": ("kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1]", "4,4"),
+    "padding counts": ("kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1", "7,8"),
+    "ceil": ("kernel_shape = [2,2], strides = [2,2], ceil_mode = 1", "4,4"),
+    "same": ('kernel_shape = [2,2], strides = [2,2], auto_pad = "SAME_UPPER"', "4,4"),
+}
+
+
+@pytest.mark.parametrize(("attributes", "sizes"), FORMS.values(), ids=FORMS)
+def test_average(attributes, sizes):
+    node = f"y = com.microsoft.QLinearAveragePool <{attributes}> (x, s, z, t, w)"
+    result = assert_standard(node, {"x": whole(np.uint8, 2, 3, 7, 8)}, f"uint8[2,3,{sizes}] y", constants=STORED, atol=1)
+    assert operators(result) == ["DequantizeLinear", "AveragePool", "QuantizeLinear"]
+
+
+def test_average_of_the_last_axes_but_one():
+    node = "y = com.microsoft.QLinearAveragePool <kernel_shape = [2,2], channels_last = 1> (x, s, z, t, w)"
+    assert_standard(node, {"x": whole(np.uint8, 2, 7, 8, 3)}, "uint8[2,6,7,3] y", constants=STORED, atol=1)
+
+
+@pytest.mark.parametrize(("shape", "last"), [((2, 3, 7, 8), 0), ((2, 7, 8, 3), 1)])
+def test_average_of_everything(shape, last):
+    node = f"y = com.microsoft.QLinearGlobalAveragePool <channels_last = {last}> (x, s, z, t, w)"
+    y = (2, 1, 1, 3) if last else (2, 3, 1, 1)
+    assert_standard(node, {"x": whole(np.uint8, *shape)}, f"uint8[{','.join(map(str, y))}] y", constants=STORED, atol=1)
