@@ -34,7 +34,7 @@ def listed() -> tuple[Coded, ...]:
 
 @lru_cache(maxsize=10_000)
 def code_of(message: str) -> str:
-    """The code of `message`, which may be part of a longer one: "is rewritten with Concat: the rank of 'x' is unknown"."""
+    """The code of `message`, which may be part of a longer one: "its rewrite needs Concat: the rank of 'x' is unknown"."""
     fitting = [(row.length, -len(part), row, part) for part in _parts(message) for row in listed() if row.pattern.fullmatch(part)]
     if not fitting:
         return OTHER
@@ -46,7 +46,7 @@ def _parts(message: str) -> Iterator[str]:
     """The message, what follows each of its colons, and the reason why a node that it is rewritten with cannot be converted."""
     yield message
     yield from (message[colon.end() :] for colon in re.finditer(": ", message))
-    if found := re.search(r"is rewritten with (\S+), which (.*)", message, re.DOTALL):
+    if found := re.search(r"its rewrite needs (\S+), which (.*)", message, re.DOTALL):
         yield f"{found[1]} {found[2]}"
 
 

@@ -27,7 +27,7 @@ from .judging.tolerance import EXACT, Tolerance
 from .running.effort import UNKNOWN
 from .running.messages import Description, Failure, Outputs
 from .running.model_client import Worker, lent_worker
-from .running.runs import Costs, Efforts, Pair, Run, with_outputs
+from .running.runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
 from .running.runtimes import ENGINES, Runtime, installed
 from .verdicts import Comparison, Inconclusive, joined, not_compared
 
@@ -90,7 +90,7 @@ def compare(
         judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, tries_edges=tries_edges)
         with chosen.within(budget):  # what was read so far is needed to know the budget
             found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
-    return replace(found, seed=samples.seed)
+    return replace(found, seed=samples.seed, saturated=judge.saturated)
 
 
 def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *, thorough: bool) -> list[Run] | str:
@@ -167,6 +167,8 @@ class _Judge:
         self._evidence = Evidence(pair, tolerance)
         assert pair.costs is not None
         self._costs = pair.costs
+        self.saturated: tuple[str, ...] = ()
+        """The nodes of the original that onnxruntime computes wrongly on this processor, on inputs that were run."""
 
     def verdict(self) -> Comparison:
         """The verdict of the first runtime that can tell."""
@@ -209,6 +211,7 @@ class _Judge:
             runs = run_samples(session, engine, spaces, self._is_thorough, plan)
         if isinstance(runs, Inconclusive):
             return runs
+        self.saturated = self.saturated or saturated_nodes(runs)
         plan.budget.spend(self._costs.efforts.sample(engine) * len(runs))
         found = self._run_and_judge(engine, runs)
         if isinstance(found, Comparison) and found.status == "different":

@@ -38,7 +38,8 @@ class Comparison:
     the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
     difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
-    something for the result, and runs the original; `reason` says so.
+    something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes
+    wrongly on this processor, on inputs that were run; the comparison did not.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -51,6 +52,7 @@ class Comparison:
     stayed: bool = False
     rounded: bool = False
     refused: bool = False
+    saturated: tuple[str, ...] = ()
 
     @property
     def rtol(self) -> float:

@@ -108,14 +108,15 @@ def verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], s
 @contextmanager
 def usual_runs(
     original: Model, result: Skeleton, samples: Samples | None, file: Path | None
-) -> Iterator[tuple[Path, list[Run] | str]]:
+) -> Iterator[tuple[Path, Path, list[Run] | str]]:
     """Write `result` to a folder of its own and run the original in onnxruntime on the usual samples, for the time of a `with`.
 
-    Yields the path of the result, and the runs or the reason why there are none. `file` is the file of the original, if it has one.
+    Yields the paths of the original and the result, and the runs or the reason why there are none. `file` is the file of the
+    original, if it has one.
     Raises as `verify`.
     """
     with _staged(original, result, Files(file)) as (before, after), lent_worker() as worker:
-        yield after, run_usual(before, after, samples or Samples(), worker, thorough=_is_within(THOROUGH, original))
+        yield before, after, run_usual(before, after, samples or Samples(), worker, thorough=_is_within(THOROUGH, original))
 
 
 def _with_hint(found: Comparison) -> Comparison:
@@ -137,6 +138,13 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
     if not _runs_whole(original, settings):
         return _compare_nodes(originals, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
+    return replace(_settled(whole, originals, result, aliases, settings, files), saturated=whole.saturated)
+
+
+def _settled(
+    whole: Comparison, originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files
+) -> Comparison:
+    """The verdict on the models, with that on their nodes where `whole`, the one on the whole models, does not settle it."""
     if settings.tolerance.steps and settings.how != "model" and whole.status != "not compared":
         nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
         return _within_steps(whole, nodes)
@@ -148,7 +156,7 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
         return whole
     nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:
-        return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
+        return _without_last_bits(originals.whole, result, settings, files) if _blames_kernels(whole, nodes) else whole
     if whole.rounded:
         return _after_rounding(nodes) if nodes.status == "equal" else whole
     return replace(nodes, reason=joined(f"the whole models could not be compared: {whole.reason}", nodes.reason))

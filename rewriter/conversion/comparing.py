@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ..comparison.verification import Settings, Verified
 
 
+_MOST_NAMED = 5
+"""The number of nodes that a warning names."""
+
+
 class Conversion(NamedTuple):
     """A conversion that is done and checked."""
 
@@ -71,14 +75,20 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
         what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
         advice = "correct the declaration, or let the models be compared"
         raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
-    if not options.verify_with:
-        return Judgement(comparison, None, remarks)
-    verified, more = _verify(conversion, options)
-    return Judgement(comparison, verified, [*remarks, *more])
+    saturated = () if comparison is None else comparison.saturated
+    verified = None
+    if options.verify_with:
+        verified, more, seen = _verify(conversion, options)
+        remarks, saturated = [*remarks, *more], saturated or seen
+    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)])
 
 
-def _verify(conversion: Conversion, options: Options) -> tuple[Verified, list[Remark]]:
-    """Run the result in the runtime of --verify-with. Raises CompareError where it does not run there, or gives other outputs."""
+def _verify(conversion: Conversion, options: Options) -> tuple[Verified, list[Remark], tuple[str, ...]]:
+    """Run the result in the runtime of --verify-with. Returns what was found, remarks, and the `saturated_nodes` of the runs.
+
+    Raises CompareError where the result does not run there, or gives other outputs.
+    """
+    from ..comparison.running.runs import saturated_nodes
     from ..comparison.verification import usual_runs
     from ..runtimes.verifying import bounds_of, verify_in
 
@@ -86,10 +96,10 @@ def _verify(conversion: Conversion, options: Options) -> tuple[Verified, list[Re
     reason = ""
     for number, original in enumerate(conversion.originals):
         model = _model_of(original, options)
-        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (result, runs):
+        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (before, after, runs):
             if not isinstance(runs, str):
-                verified = verify_in(target_of_options(options), result, runs, bounds)
-                return verified, _remarks_on_repairs(conversion, number, reason)
+                verified = verify_in(target_of_options(options), before, after, runs, bounds)
+                return verified, _remarks_on_repairs(conversion, number, reason), saturated_nodes(runs)
         reason = reason or runs
     raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
 
@@ -117,6 +127,19 @@ def _compare(
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison, _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
+
+
+def _remarks_on_saturation(conversion: Conversion, nodes: Sequence[str]) -> list[Remark]:
+    """A warning where onnxruntime computes `nodes` of the original wrongly on this processor."""
+    if not nodes:
+        return []
+    listed = ", ".join(nodes[:_MOST_NAMED]) + (f" and {len(nodes) - _MOST_NAMED} more" if len(nodes) > _MOST_NAMED else "")
+    message = (
+        f"onnxruntime computes {listed} wrongly, before and after the conversion: without VNNI, its kernels add "
+        "products of uint8 and int8 in 16 bits, which is too few for these numbers. Weights of 7 bits (reduce_range=True), uint8 "
+        "weights, or a processor with VNNI help"
+    )
+    return [Remark("warning", "Model", conversion.result.proto.graph.name, "on this processor", message)]
 
 
 def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options) -> Settings:

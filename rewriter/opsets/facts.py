@@ -188,6 +188,12 @@ class Fact:
         return word in self.words
 
     @property
+    def multiplied(self) -> list[tuple[int, int | None]]:
+        """The inputs whose products it adds, each with the input that is its zero point, or None."""
+        pairs = (pair.partition("-") for pair in self.names("multiplies"))
+        return [(int(operand), int(zero_point) if zero_point else None) for operand, _, zero_point in pairs]
+
+    @property
     def jumps(self) -> bool:
         """Whether its result may be another number, place or order where its inputs differ in their last bits."""
         return any(self.has(word) for word in ("steps", "sorts", "compares"))
@@ -208,7 +214,7 @@ UNKNOWN = Fact("")
 _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "classifies", "only-reshapes", "may-draw"),
-    *("to-integers", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
+    *("to-integers", "multiplies", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
     *("length", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
 })  # fmt: skip
 
@@ -291,6 +297,12 @@ def of_kind(kind: Kind) -> frozenset[str]:
 def with_word(word: str) -> frozenset[str]:
     """The operators of the default domain whose rows have `word`, with or without a value."""
     return frozenset(name for name, row in _ROWS.items() if "::" not in name and word in row and _fact(name).has(word))
+
+
+@cache
+def multiplying() -> frozenset[str]:
+    """The operators of any domain that add products of 8-bit integers, without their domains."""
+    return frozenset(name.rpartition("::")[2] for name, row in _ROWS.items() if "multiplies=" in row)
 
 
 @cache

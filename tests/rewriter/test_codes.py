@@ -39,7 +39,7 @@ def test_codes_are_unique() -> None:
 
 CODES = [
     ("the rank of 't' is unknown", "unknown.rank"),
-    ("is rewritten with Concat: the rank of 't' is unknown", "unknown.rank"),
+    ("its rewrite needs Concat: the rank of 't' is unknown", "unknown.rank"),
     ("StringConcat is new in opset 20 and older operators cannot express it exactly", "form.newer-operator"),
     ("OpenCV dnn 5.0 computes it wrongly (GRU with linear_before_reset 0)", "runtime.wrong.gru-with-linear-before-reset-0"),
     ("what a rule of somebody else says", OTHER),

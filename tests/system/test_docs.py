@@ -157,3 +157,9 @@ def test_nothing_else_has_to_be_registered(tmp_path: Path, place: str) -> None:
         [sys.executable, "-c", program, "--list-rules"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "brand_new.goes" in listed.stdout
+
+
+def test_each_line_of_a_list_in_the_changelog_begins_with_one_dash() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    begins = {line.partition(" ")[0] for line in lines if line and not line.startswith((" ", "#"))}
+    assert {begin for begin in begins if not begin.isalnum()} == {"-"}

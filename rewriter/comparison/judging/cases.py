@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from ...cached import cached_property
-from ...graph.protos import DEFAULT_DOMAINS
+from ...graph.protos import DEFAULT_DOMAINS, subgraphs
 from ...opsets.folding import constant_value
 
 
@@ -31,6 +32,32 @@ class Values:
             attribute.i for node in graph.node if node.op_type == "Cast" for attribute in node.attribute if attribute.name == "to"
         )
         return frozenset(types)
+
+    def type_of(self, name: str) -> int:
+        """The element type of the value `name`, in any graph of the model; UNDEFINED where onnx does not infer it."""
+        return self._inferred.get(name, TensorProto.UNDEFINED)
+
+    @cached_property
+    def _inferred(self) -> dict[str, int]:
+        """The element types of all values. Stored tensors become inputs, so that onnx does not copy their data."""
+        graph = self._model.graph
+        bare = onnx.GraphProto(node=graph.node, input=graph.input, output=graph.output, value_info=graph.value_info)
+        named = {value.name for value in graph.input}
+        stored = [tensor for tensor in graph.initializer if tensor.name not in named]
+        bare.input.extend(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in stored)
+        model = onnx.ModelProto(ir_version=self._model.ir_version, opset_import=self._model.opset_import, graph=bare)
+        found = {tensor.name: tensor.data_type for tensor in stored}
+        try:
+            graphs = [onnx.shape_inference.infer_shapes(model).graph]
+        except onnx.shape_inference.InferenceError:
+            return found
+        while graphs:
+            inferred = graphs.pop()
+            found |= {tensor.name: tensor.data_type for tensor in inferred.initializer}
+            values = itertools.chain(inferred.input, inferred.output, inferred.value_info)
+            found |= {value.name: value.type.tensor_type.elem_type for value in values if value.type.HasField("tensor_type")}
+            graphs += [inner for node in inferred.node for _, inner in subgraphs(node)]
+        return found
 
     def named(self, name: str, is_wanted: Callable[[TensorProto], bool]) -> Iterator[np.ndarray]:
         """The initializer of the main graph and the Constants anywhere that are called `name`, if `is_wanted` says so."""
@@ -78,6 +105,10 @@ class Case(NamedTuple):
     def states(self, name: str) -> bool:
         """Whether the node has the attribute `name`."""
         return any(attribute.name == name for attribute in self.node.attribute)
+
+    def type_of(self, index: int | None) -> int:
+        """The element type of input `index`; UNDEFINED where it is unknown, or there is no such input."""
+        return self.values.type_of(self.node.input[index]) if index is not None and self.has_input(index) else TensorProto.UNDEFINED
 
     def has_input(self, index: int) -> bool:
         return len(self.node.input) > index and self.node.input[index] != ""

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+from ...opsets import facts
 from .cases import Case
 
 _FEW_BITS = (21, 22, 25, 26)
@@ -35,6 +36,8 @@ class Defect:
     text: str
     applies: Callable[[Case], bool]
     types: frozenset[int]
+    is_mended: bool = False
+    """Whether models are run so that the runtime computes the node rightly. The defect is then no reason not to trust it."""
 
     def concerns(self, case: Case) -> bool:
         """Whether the node of `case` has the defect."""
@@ -45,11 +48,11 @@ DEFECTS: dict[str, Defect] = {}
 """All defects, by the names of their functions."""
 
 
-def defect(text: str, *types: int) -> Callable[[Callable[[Case], bool]], Callable[[Case], bool]]:
+def defect(text: str, *types: int, is_mended: bool = False) -> Callable[[Callable[[Case], bool]], Callable[[Case], bool]]:
     """Register the decorated function, the condition of a defect, under its name."""
 
     def register(applies: Callable[[Case], bool]) -> Callable[[Case], bool]:
-        DEFECTS[applies.__name__] = Defect(text, applies, frozenset(types))
+        DEFECTS[applies.__name__] = Defect(text, applies, frozenset(types), is_mended)
         return applies
 
     return register
@@ -126,6 +129,19 @@ def _is_large(array: np.ndarray) -> bool:
         return False
     is_large = (array >= 2**31) | (array < -(2**31))
     return bool((is_large & (array != ends.max) & (array != ends.min)).any())
+
+
+@defect("adds products of uint8 and int8 in 16 bits in {op}, on some processors", is_mended=True)
+def saturated_products(case: Case) -> bool:
+    """Of the operands, one is int8 and another uint8, or float that the operator quantizes; `exact_products` runs such models."""
+    return {TensorProto.INT8, TensorProto.UINT8} <= set(multiplied_types(case).values())
+
+
+def multiplied_types(case: Case) -> dict[int, int]:
+    """The types in which a node multiplies its operands, by the numbers of these inputs."""
+    pairs = facts.of(case.node.op_type, case.node.domain).multiplied
+    found = {operand: case.type_of(operand) or case.type_of(zero_point) for operand, zero_point in pairs}
+    return {operand: TensorProto.UINT8 if kind == TensorProto.FLOAT else kind for operand, kind in found.items()}
 
 
 # Computed wrongly by onnx.reference

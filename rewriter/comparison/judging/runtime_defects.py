@@ -75,7 +75,7 @@ def _first_with(model: onnx.ModelProto, word: str) -> str:
     for node, opset in default_domain_nodes(model):
         for name in facts.of(node.op_type).names(word):
             defect = DEFECTS[name]
-            if defect.concerns(Case(node, opset, values)):
+            if not defect.is_mended and defect.concerns(Case(node, opset, values)):
                 return f"{defect.text.format(op=node.op_type)} ({_title(node)})"
     return ""
 

@@ -13,6 +13,7 @@ import onnx
 
 from ...graph.protos import subgraphs
 from .dtypes import numpy_dtype
+from .exact_products import with_exact_products
 from .messages import Failure, Kind, Outputs, RejectedError, one_line
 
 
@@ -35,11 +36,13 @@ class OnnxRuntime:
         options.log_severity_level = 4
         model: str | bytes = path
         if probes:
-            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
             model = _with_outputs(path, probes)
         if self.numbers_nodes:
-            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
             model = _with_numbers(path)
+        self._exact = with_exact_products(model)
+        model = self._exact.model if self._exact else model
+        if isinstance(model, bytes):
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
@@ -54,7 +57,11 @@ class OnnxRuntime:
         except Exception as error:
             raise RejectedError(_onnxruntime_failure(error, "runtime")) from error
         names = tuple(output.name for output in self._session.get_outputs())
-        return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
+        runtime = f"onnxruntime {self._onnxruntime.__version__}"
+        if self._exact is None:
+            return Outputs(names, tuple(values), runtime)
+        shown = len(names) - self._exact.added
+        return Outputs(names[:shown], tuple(values[:shown]), runtime, self._exact.saturated(dict(zip(names, values, strict=True))))
 
     def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
         """Run with inputs as bit patterns, because numpy cannot pass bfloat16 and float8 to onnxruntime."""

@@ -37,12 +37,14 @@ class Failure(NamedTuple):
 class Outputs(NamedTuple):
     """The outputs of one run: arrays, lists (sequences), dicts (maps) or None (an empty optional).
 
-    `runtime` is "name version".
+    `runtime` is "name version". `saturated` are nodes, as "MatMulInteger 'y'", of which onnxruntime's kernel for this processor
+    would give other values than those with which the outputs were computed; see `exact_products`.
     """
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
     runtime: str
+    saturated: tuple[str, ...] = ()
 
 
 class Description(NamedTuple):

@@ -98,6 +98,11 @@ class Pair(NamedTuple):
         return outputs if len(outputs) == len(runs) else None
 
 
+def saturated_nodes(runs: Iterable[Run]) -> tuple[str, ...]:
+    """The nodes of the original that onnxruntime computes wrongly on this processor, on any of the inputs; see `exact_products`."""
+    return tuple(dict.fromkeys(node for run in runs for node in run.outputs.saturated))
+
+
 def with_outputs(runs: Iterable[Run], outputs: Iterable[Outputs]) -> list[Run]:
     """The same runs, with the outputs that another runtime or another model gave."""
     return [run._replace(outputs=answer) for run, answer in zip(runs, outputs, strict=True)]
