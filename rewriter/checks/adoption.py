@@ -12,7 +12,8 @@ from onnx import NodeProto
 
 from ..engine.outcome import Remark
 from ..engine.registry import ADOPTED, registry
-from ..graph.protos import DEFAULT_DOMAINS, default_opset, shown_name, subgraphs
+from ..graph.protos import DEFAULT_DOMAINS, default_opset, shown_name
+from ..opsets.all_nodes import with_inner
 from ..opsets.transitions import schema_at
 
 
@@ -29,7 +30,7 @@ def adopt(proto: onnx.ModelProto, operators: Iterable[str]) -> list[Remark]:
         opset = default_opset(owner.opset_import)
         lacking = {name for name in wanted if opset and schema_at(name, opset) is None}
         graph = owner.graph if isinstance(owner, onnx.ModelProto) else owner
-        for node in _with_inner(graph.node) if lacking else ():
+        for node in with_inner(graph.node) if lacking else ():
             if node.op_type in lacking and node.domain in DEFAULT_DOMAINS:
                 node.domain = ADOPTED
                 found.setdefault((node.op_type, opset), []).append(node)
@@ -43,13 +44,6 @@ def leave(proto: onnx.ModelProto) -> None:
     for owner in (proto, *proto.functions):
         for entry in [entry for entry in owner.opset_import if entry.domain == ADOPTED]:
             owner.opset_import.remove(entry)
-
-
-def _with_inner(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    for node in nodes:
-        yield node
-        for _, graph in subgraphs(node):
-            yield from _with_inner(graph.node)
 
 
 def _remarks(found: Mapping[tuple[str, int | None], list[NodeProto]]) -> Iterator[Remark]:

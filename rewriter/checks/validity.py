@@ -19,6 +19,7 @@ from ..graph.node import Node
 from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_opset
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
+from ..opsets import unread
 from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from ..process import child_call
@@ -153,7 +154,7 @@ def check_result(serialized: bytes, original: bytes, trust: Trust = Trust.CHECKE
 
 def checker_failure(serialized: bytes, *, full: bool, trust: Trust = Trust.CHECKER) -> str:
     """The complaint of onnx.checker about the model, on one line, as far as `trust` lets it count; "" where it passes."""
-    serialized = _with_short_domains(serialized)
+    serialized = _as_onnx_knows_it(serialized)
     if trust is Trust.RUNTIME:
         return _failure_beside_shapes(serialized, full=False)
     failure = _failure_of(child_call.check_model, serialized, full)
@@ -218,14 +219,17 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
     return model.SerializeToString()
 
 
-def _with_short_domains(serialized: bytes) -> bytes:
-    """The same model, with "ai.onnx", which old releases of onnx do not know, replaced by the short name of the default domain."""
-    if b"ai.onnx" not in serialized:
+def _as_onnx_knows_it(serialized: bytes) -> bytes:
+    """The same model as onnx knows it: nothing is hidden, and the short name of the default domain is in the place of "ai.onnx",
+    which old releases do not know.
+    """
+    if b"ai.onnx" not in serialized and not unread.are_in(serialized):
         return serialized
     try:
         model = onnx.ModelProto.FromString(serialized)
     except DecodeError:
         return serialized
+    unread.show(model)
     for owner in (model, *model.functions):
         for entry in owner.opset_import:
             entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain

@@ -20,6 +20,7 @@ from ..graph import given_types, inlining
 from ..graph.knowledge.declarations import show
 from ..graph.protos import DEFAULT_DOMAINS, default_opset, label_of, shown_name
 from ..graph.survey import Survey
+from ..opsets import unread
 from ..storage.skeleton import Skeleton, Snapshot
 from .options import Options
 
@@ -63,7 +64,9 @@ def prepare(
         validity.require_valid(skeleton.checkable())
     adopted = adopt(proto, survey.operators)
     if adopted:
-        survey, repairs = Survey(proto), [*repairs, *adopted]
+        repairs = [*repairs, *adopted]
+    if unread.hide(proto, survey.operators) or adopted:
+        survey = Survey(proto)
     opset = _declared_opset(proto)
     if opset is not None:
         validity.check_source(opset)

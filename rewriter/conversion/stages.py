@@ -25,7 +25,7 @@ from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError
 from ..graph.model import Model
 from ..graph.protos import GraphLike, shown_name
 from ..graph.survey import Survey
-from ..opsets import inference
+from ..opsets import inference, unread
 from ..report.report import Report
 from ..report.rewritten import detached
 from ..storage.data_files import DataFiles
@@ -157,7 +157,7 @@ class Job:
     def stamp(self, converted: Converted, target: int | None) -> Counter[str]:
         """Write opset and IR version into the model. Returns the number of nodes of each operator."""
         source, proto = self.prepared.opset, self.prepared.skeleton.proto
-        survey = Survey(proto, converted.model.main.labels)
+        survey = Survey(proto) if unread.show(proto) else Survey(proto, converted.model.main.labels)
         stamp.drop_imports(proto, self.prepared.operators, survey.operators)
         if source is not None and target is not None:
             state_opset(proto, survey.graphs, source, target)
@@ -241,6 +241,7 @@ def state_opset(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int
     """Declare opset `target` in `proto`, whose `graphs` are in the form of that opset already."""
     stamp.stamp(proto, target)
     leave(proto)
+    unread.show(proto)
     if target < 6 and target != source:
         for graph in graphs:
             if isinstance(graph, onnx.GraphProto):

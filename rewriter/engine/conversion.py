@@ -18,6 +18,7 @@ from ..graph.scope import Scope
 from ..graph.specialization import Key
 from ..opsets import transitions
 from ..opsets.stated_types import possible_types
+from ..opsets.unread import is_hidden
 from . import unused
 from .avoidance import Avoidance
 from .changing_functions import changing_functions
@@ -131,7 +132,10 @@ class Engine(Walk):
         proto, source_index = scope.graph.node[index], index if scope.is_original else None
         if route is FOREIGN and label not in self._replacements:
             node = Task(proto, scope, scope.opset, source_index)
-            self._require_taken(node)
+            if is_hidden(proto.domain):
+                self._require_same_form(node, scope.target)
+            else:
+                self._require_taken(node)
             if self._fitting is not None:
                 self._fitting.require_foreign(node)
             self._descend(node, scope.target)
@@ -158,6 +162,11 @@ class Engine(Walk):
             reason = f"{label_of(node.proto)} is not an ONNX operator, and there is no rule for it"
             refusal = Unconvertible(reason, "leave out --standard, or give a rule for it with Options(rules=…)")
             self.notes.block(node, None, refusal, (node.op_type, node.name))
+
+    def _require_same_form(self, node: Task, target: int) -> None:
+        """Block a node of a version that nobody has read, if the target has another version of its operator."""
+        if not transitions.has_same_form(node.op_type, node.opset, target):
+            self.notes.block(node, None, transitions.unknown_version(node.op_type), (node.op_type, node.name))
 
     def _descend(self, node: Task, target: int) -> None:
         """Convert the subgraphs of `node`."""

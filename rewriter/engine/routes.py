@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import onnx
-
 from ..errors import Unconvertible
 from ..graph import bodies
 from ..graph.node import Node
@@ -36,10 +34,7 @@ class Step:
         if step.older is None:
             return None
         if step.review is None:
-            return Unconvertible(
-                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that this split-rewrite does not know",
-                "update split-rewrite, or choose a target before that version",
-            )
+            return transitions.unknown_version(step.op_type)
         if self.rule is None and step.review in ("H", "V", "N"):
             return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
         if self.rule is None and step.delta.target.deprecated:

@@ -10,6 +10,7 @@ from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
 from ..process import child_call
+from . import unread
 from .all_nodes import GRAPHS
 from .facts import DEFAULT_DOMAINS
 from .foreign import models, schemas
@@ -46,6 +47,19 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
+    """The model with what onnx infers, in a child process; None where it crashes or refuses the model. Hidden nodes stay hidden."""
+    if not unread.are_in(serialized):
+        return _infer_shown(serialized)
+    model = onnx.ModelProto.FromString(serialized)
+    domains = [domain for _, domain in unread.domains(model)]
+    unread.show(model)
+    inferred = _infer_shown(model.SerializeToString())
+    for (node, _), domain in zip(unread.domains(inferred) if inferred is not None else (), domains, strict=False):
+        node.domain = domain
+    return inferred
+
+
+def _infer_shown(serialized: bytes) -> onnx.ModelProto | None:
     try:
         return onnx.ModelProto.FromString(child_call.infer_model(serialized))
     except (child_call.Crashed, child_call.Refused):

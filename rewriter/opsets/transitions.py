@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import onnx
 from onnx import defs
 
 from ..cached import cached_property
+from ..errors import Unconvertible
+from . import facts
 from .delta import Delta
 
 OpSchema = defs.OpSchema
@@ -47,6 +50,34 @@ def form_opset(op_type: str, opset: int) -> int:
     if schema is None or not schema.deprecated or schema_at(op_type, schema.since_version - 1) is None:
         return opset
     return schema.since_version - 1
+
+
+def is_read(op_type: str, opset: int) -> bool:
+    """Whether somebody has read the version of `op_type` that a model of `opset` has: everything that rewrites asks this.
+
+    `reviewed.txt` has the versions of an operator but its first one, which its row of facts stands for. What is no operator of that
+    opset counts as read, since there is nothing to know.
+    """
+    schema = schema_at(op_type, form_opset(op_type, opset))
+    if schema is None:
+        return True
+    if schema_at(op_type, schema.since_version - 1) is None:
+        return op_type in facts.known_operators()
+    return (op_type, schema.since_version) in _reviewed()
+
+
+def has_same_form(op_type: str, one: int, other: int) -> bool:
+    """Whether models of the two opsets have the same version of `op_type`."""
+    schemas = (schema_at(op_type, form_opset(op_type, opset)) for opset in (one, other))
+    return len({None if schema is None else schema.since_version for schema in schemas}) == 1
+
+
+def unknown_version(op_type: str) -> Unconvertible:
+    """The refusal to change a node of a version of `op_type` that nobody has read."""
+    return Unconvertible(
+        f"the installed onnx {onnx.__version__} has a version of {op_type} that this split-rewrite does not know",
+        "update split-rewrite, or choose a target before that version",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""Keeps nodes of versions that nobody has read out of the reach of everything that changes, evaluates or checks nodes.
+
+An onnx that is newer than this program brings operators and versions of which it knows nothing: a new attribute may change what all
+others mean. During a conversion, such nodes are in a domain of their own, so that they are treated like nodes of any other domain
+than ONNX's. Only onnx itself, which knows them, sees them as they are, when it checks the model and infers types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import onnx
+
+from .all_nodes import default_opset, with_inner
+from .facts import DEFAULT_DOMAINS
+from .transitions import is_read
+
+UNREAD = "split_rewrite.unread"
+"""The beginning of the domain of hidden nodes. No model that is read or written has it."""
+_DOMAINS = {UNREAD: None} | {f"{UNREAD}/{domain}": domain for domain in DEFAULT_DOMAINS}
+"""The domains of hidden nodes, each with that which the node has in the model: None where it states none."""
+
+
+def hide(proto: onnx.ModelProto, operators: Iterable[str]) -> bool:
+    """Hide the nodes of unread versions, in place; `operators` are the labels of all nodes of the model.
+
+    Returns whether there are any.
+    """
+    labels = [label for label in operators if "::" not in label]
+    found = False
+    for owner in (proto, *proto.functions):
+        opset = default_opset(owner.opset_import)
+        unread = {label for label in labels if opset and not is_read(label, opset)}
+        for node in with_inner(_body(owner).node) if unread else ():
+            if node.op_type in unread and node.domain in DEFAULT_DOMAINS:
+                node.domain = f"{UNREAD}/{node.domain}" if node.HasField("domain") else UNREAD
+                found = True
+        for domain in _DOMAINS if unread else ():
+            owner.opset_import.add(domain=domain, version=1)
+    return found
+
+
+def show(proto: onnx.ModelProto) -> bool:
+    """Show the hidden nodes, in place. Returns whether there were any."""
+    found = False
+    for owner in (proto, *proto.functions):
+        for entry in [entry for entry in owner.opset_import if entry.domain in _DOMAINS]:
+            owner.opset_import.remove(entry)
+        for node in with_inner(_body(owner).node):
+            if node.domain in _DOMAINS:
+                found = True
+                domain = _DOMAINS[node.domain]
+                node.ClearField("domain")
+                if domain is not None:
+                    node.domain = domain
+    return found
+
+
+def is_hidden(domain: str) -> bool:
+    """Whether nodes of `domain` are hidden ones."""
+    return domain in _DOMAINS
+
+
+def are_in(serialized: bytes) -> bool:
+    """Whether a serialized model may have hidden nodes."""
+    return UNREAD.encode() in serialized
+
+
+def domains(proto: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, str]]:
+    """All nodes of a model, in an order that inference does not change, with their domains."""
+    for owner in (proto, *proto.functions):
+        yield from ((node, node.domain) for node in with_inner(_body(owner).node))
+
+
+def _body(owner: onnx.ModelProto | onnx.FunctionProto) -> onnx.GraphProto | onnx.FunctionProto:
+    return owner.graph if isinstance(owner, onnx.ModelProto) else owner
