@@ -119,7 +119,10 @@ def refuse_disputed_padding(node: Node) -> None:
 
 
 def _padding(node: Node) -> list[int]:
-    """The total padding of each axis. Raises Unconvertible where the specification leaves it open."""
+    """The total padding of each axis. Raises Unconvertible where the specification leaves it open, or is not what runtimes do."""
+    if node.op_type.endswith("Pool") and any(step > 1 for step in node.attr("dilations", [])):
+        node.meaning("automatic padding is that of the dilated window", "pads as if the window were not dilated")
+        raise Unconvertible(f"ceil_mode or dilations together with auto_pad={node.attr('auto_pad')}", "write the padding out as pads")
     if node.op_type != "ConvTranspose":
         return _same_padding(node)
     totals = _transposed_padding(node)

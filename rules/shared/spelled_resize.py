@@ -47,6 +47,7 @@ def spell_out(node: Node) -> None:
     """Write the node as Gathers. It has the form of opset 11 to 19, with the inputs roi, scales and sizes."""
     if 0 in (node.shape(0) or ()):
         raise Unconvertible(f"'{node.input(0)}' has no elements to gather")
+    _require_known_axes(node)
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
@@ -56,6 +57,20 @@ def spell_out(node: Node) -> None:
         is_antialiased(node),
     )
     spell_out_with(node, _samplings(node), how)
+
+
+def _require_known_axes(node: Node) -> None:
+    """Raises Unconvertible where lengths follow a policy for axes that count from the end, unless the specification's meaning is
+    chosen.
+    """
+    axes, policy = node.attr("axes", []), node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch" or not node.has_input(SIZES) or min(axes, default=0) >= 0:
+        return
+    specification = f"keep_aspect_ratio_policy={policy} scales the axes {axes} alike"
+    if node.meaning(specification, "leaves the shape as it is, since axes are negative") == "onnxruntime":
+        raise Unconvertible(
+            "what onnxruntime makes of negative axes cannot be written with older operators", "make the axes positive"
+        )
 
 
 def spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:

@@ -41,6 +41,12 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="antialias_of_a_kept_length",
         ),
         pytest.param(
+            "g (float[1, 1, 3, 4] x) => (float[1, 1, A, B] y) <int64[2] z = {6, 6}> "
+            '{ y = Resize <axes = [-2, -1], keep_aspect_ratio_policy = "not_larger", mode = "linear"> (x, , , z) }',
+            *(18, 17, "onnxruntime leaves the shape as it is, since axes are negative"),
+            id="a_policy_for_axes_from_the_back",
+        ),
+        pytest.param(
             _by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1', "1, 1, H, W"),
             *(18, 17, "the axis dimension 'H' of 'x' is unknown"),
             id="antialias_of_an_unknown_length",

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import onnx
 
 from ...opsets import facts
+from ...opsets.cases import Case, Values, default_domain_nodes
+from ...opsets.defects import first_defect
 from ...opsets.facts import Kind
-from .cases import Case, Values, default_domain_nodes
-from .defects import DEFECTS
 
 RUNTIMES = {"onnxruntime": "ort-wrong", "onnx.reference": "reference-wrong"}
 """The runtimes that compare models, each with the word of the rows for what it computes wrongly."""
@@ -73,10 +73,9 @@ def _first_with(model: onnx.ModelProto, word: str) -> str:
     """The text of the first defect that `word` of a row names and a node has, with the name of the node; "" where there is none."""
     values = Values(model)
     for node, opset in default_domain_nodes(model):
-        for name in facts.of(node.op_type).names(word):
-            defect = DEFECTS[name]
-            if not defect.is_mended and defect.concerns(Case(node, opset, values)):
-                return f"{defect.text.format(op=node.op_type)} ({_title(node)})"
+        defect = first_defect(Case(node, opset, values), word)
+        if defect is not None:
+            return f"{defect.text.format(op=node.op_type)} ({_title(node)})"
     return ""
 
 

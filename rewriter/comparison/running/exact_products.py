@@ -19,8 +19,8 @@ from onnx.inliner import inline_local_functions
 
 from ...graph.protos import DEFAULT_DOMAINS, subgraphs
 from ...opsets import facts
-from ..judging.cases import Case, Values
-from ..judging.defects import multiplied_types, saturated_products
+from ...opsets.cases import Case, Values
+from ...opsets.defects import multiplied_types, saturated_products
 
 _SHIFT = 128
 """The difference between an int8 and the uint8 that takes its place."""

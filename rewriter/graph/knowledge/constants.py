@@ -10,6 +10,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ...opsets import by_reference, facts, folding
+from ...opsets.defects import is_evaluated_alike
 from ...opsets.type_protos import Shape
 from ..protos import DEFAULT_DOMAINS
 from .asking import Asked, Finding, type_of
@@ -67,12 +68,16 @@ def _is_large(tensor: TensorProto | None) -> bool:
 
 def _computed(place: Place, name: str, node: NodeProto) -> Finding:
     """The value of an output of `node`, which makes `name`, computed from its inputs if all of them are constant."""
-    folds = facts.of(node.op_type).has("folds")
-    made, opset = (node, 0) if folds else maker(place, name)
+    fact = facts.of(node.op_type)
+    folds = fact.has("folds")
+    made, opset = (node, 0) if folds and not fact.has("disputed") else maker(place, name)
     if made is None or made.op_type != node.op_type:
         return {name: None}
     inputs = yield from _values(place, made.input[:])
     if inputs is None:
+        return {name: None}
+    given = {given: value for given, value in zip(made.input, inputs, strict=True) if given and value is not None}
+    if not is_evaluated_alike(made, opset, given, by_reference=not folds):
         return {name: None}
     results = folding.evaluate(made, inputs) if folds else _by_reference(made, opset, inputs)
     return {name: None} if results is None else dict(zip(made.output, results, strict=False))

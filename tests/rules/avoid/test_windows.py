@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from helpers import assert_rewrites, convert_version, model
+
+from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
@@ -94,3 +97,20 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "LpPool", "AveragePool"])
+@pytest.mark.parametrize(
+    ("semantics", "message"),
+    [
+        (None, "onnxruntime pads as if the window were not dilated"),
+        ("specification", "dilations together with auto_pad=SAME_UPPER"),
+    ],
+)
+def test_a_dilated_pool_with_automatic_padding_has_two_meanings(
+    op_type: str, semantics: str | None, message: str, tmp_path: Path
+) -> None:
+    text = f'g (float[1,1,7] x) => (float[1,1,N] y) {{ y = {op_type}<kernel_shape = [3], dilations = [2], auto_pad = "SAME_UPPER">(x) }}'
+    options = replace(for_a_runtime("auto_pad SAME_UPPER", tmp_path), semantics=semantics)
+    with pytest.raises(UnconvertibleError, match=message):
+        convert_version(model(text, 19), 19, options=options)

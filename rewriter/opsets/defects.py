@@ -6,15 +6,16 @@ oldest supported release of that runtime no longer has the defect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
-from ...opsets import facts
-from .cases import Case
+from . import facts
+from .cases import Case, Values
 
 _FEW_BITS = (21, 22, 25, 26)
 """uint4, int4, uint2 and int2, by number: old releases of onnx lack some of the names."""
@@ -56,6 +57,28 @@ def defect(text: str, *types: int, is_mended: bool = False) -> Callable[[Callabl
         return applies
 
     return register
+
+
+def first_defect(case: Case, word: str) -> Defect | None:
+    """The first defect that the node of `case` has, of those that `word` of its operator's row names and that no run mends; None
+    where it has none.
+    """
+    names = facts.of(case.node.op_type, case.node.domain).names(word)
+    return next((DEFECTS[name] for name in names if not DEFECTS[name].is_mended and DEFECTS[name].concerns(case)), None)
+
+
+def is_evaluated_alike(node: onnx.NodeProto, opset: int, values: Mapping[str, np.ndarray], *, by_reference: bool) -> bool:
+    """Whether nobody doubts what `node`, in the form of `opset`, gives for constant `values`, by name: onnxruntime and the
+    specification agree about it, and onnx.reference does not compute it wrongly if it is computed `by_reference`.
+    """
+    fact = facts.of(node.op_type, node.domain)
+    words = [word for word in ("disputed", "reference-wrong") if fact.has(word) and (by_reference or word == "disputed")]
+    if not words:
+        return True
+    stored = [numpy_helper.from_array(value, name) for name, value in values.items()]
+    imports = [onnx.helper.make_opsetid("", opset)]
+    model = onnx.ModelProto(opset_import=imports, graph=onnx.GraphProto(node=[node], initializer=stored))
+    return not any(first_defect(Case(node, opset, Values(model)), word) for word in words)
 
 
 # Computed wrongly, mostly by onnxruntime
@@ -243,8 +266,9 @@ def removed_accents(_case: Case) -> bool:
 
 
 @defect("takes what {op} pools to be an image")
-def images_alone(_case: Case) -> bool:
-    return True
+def images_alone(case: Case) -> bool:
+    shape = case.shape_of(0)
+    return shape is None or len(shape) != 4
 
 
 @defect("moves a position of a cubic {op} into the image, and not its neighbours")
@@ -336,7 +360,7 @@ def own_casts(case: Case) -> bool:
 
 @defect("removes all dimensions of 1 in a {op} with empty axes")
 def empty_axes(case: Case) -> bool:
-    return len(case.node.input) > 1
+    return case.has_input(1) and not case.axes()
 
 
 @defect("obeys keepdims=0 of a {op} that has a split input")
@@ -356,6 +380,12 @@ def undilated_padding(case: Case) -> bool:
     return case.text("auto_pad").startswith(b"SAME") and any(size != 1 for size in case.numbers("dilations"))
 
 
+@defect("leaves the shape as it is in a {op} with keep_aspect_ratio_policy and negative axes")
+def negative_axes_of_a_policy(case: Case) -> bool:
+    policy = case.text("keep_aspect_ratio_policy") if case.has_input(3) else b""
+    return policy not in (b"", b"stretch") and min(case.numbers("axes"), default=0) < 0
+
+
 @defect("takes the indices of a {op} with output_shape for positions in its output")
 def positions_in_the_output(case: Case) -> bool:
     return case.has_input(2)
@@ -365,28 +395,43 @@ def positions_in_the_output(case: Case) -> bool:
 
 
 @defect("reduces over an axis that is given twice")
-def axes_given_twice(_case: Case) -> bool:
-    return True
+def axes_given_twice(case: Case) -> bool:
+    return _may_repeat(case)
+
+
+def _may_repeat(case: Case) -> bool:
+    """Whether two of the axes that the node states may be the same one, from the front and from the back."""
+    axes, shape = case.axes(), case.shape_of(0)
+    if axes is None:
+        return True
+    if shape is not None:
+        axes = [axis % len(shape) if shape else 0 for axis in axes]
+    has_both = min(axes, default=0) < 0 <= max(axes, default=0)
+    return has_both or len(set(axes)) < len(axes)
 
 
 @defect("drops an axis that is given twice")
 def axes_dropped_once(case: Case) -> bool:
-    return len(case.node.input) > 1
+    return _may_repeat(case)
 
 
 @defect("takes a condition longer than the axis")
-def long_condition(_case: Case) -> bool:
-    return True
+def long_condition(case: Case) -> bool:
+    data, condition = case.shape_of(0), case.shape_of(1)
+    if not data or not condition or condition[0] is None:
+        return True
+    lengths = [data[case.number("axis", 0)]] if case.states("axis") else data
+    return any(length is None for length in lengths) or math.prod(length or 0 for length in lengths) < condition[0]
 
 
 @defect("computes powers of integers beyond their type")
-def large_powers(_case: Case) -> bool:
-    return True
+def large_powers(case: Case) -> bool:
+    return case.type_of(0) not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @defect("takes one batch of data for many of indices")
-def one_batch_for_many(_case: Case) -> bool:
-    return True
+def one_batch_for_many(case: Case) -> bool:
+    return case.number("batch_dims", 0) > 0
 
 
 @defect("makes up a shape for what is collected in no turn")

@@ -11,9 +11,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from ...cached import cached_property
-from ...graph.protos import DEFAULT_DOMAINS, subgraphs
-from ...opsets.folding import constant_value
+from ..cached import cached_property
+from .all_nodes import GRAPHS
+from .facts import DEFAULT_DOMAINS
+from .folding import constant_value
 
 
 class Values:
@@ -35,28 +36,38 @@ class Values:
 
     def type_of(self, name: str) -> int:
         """The element type of the value `name`, in any graph of the model; UNDEFINED where onnx does not infer it."""
-        return self._inferred.get(name, TensorProto.UNDEFINED)
+        kind = self._inferred.get(name)
+        return TensorProto.UNDEFINED if kind is None else kind.elem_type
+
+    def shape_of(self, name: str) -> list[int | None] | None:
+        """The dimensions of the value `name`, None for each that is open; None where onnx does not infer the shape."""
+        kind = self._inferred.get(name)
+        if kind is None or not kind.HasField("shape"):
+            return None
+        return [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
 
     @cached_property
-    def _inferred(self) -> dict[str, int]:
-        """The element types of all values. Stored tensors become inputs, so that onnx does not copy their data."""
+    def _inferred(self) -> dict[str, onnx.TypeProto.Tensor]:
+        """The tensor types of all values. Stored tensors become inputs, so that onnx does not copy their data."""
         graph = self._model.graph
         bare = onnx.GraphProto(node=graph.node, input=graph.input, output=graph.output, value_info=graph.value_info)
         named = {value.name for value in graph.input}
         stored = [tensor for tensor in graph.initializer if tensor.name not in named]
         bare.input.extend(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in stored)
         model = onnx.ModelProto(ir_version=self._model.ir_version, opset_import=self._model.opset_import, graph=bare)
-        found = {tensor.name: tensor.data_type for tensor in stored}
+        found: dict[str, onnx.TypeProto.Tensor] = {value.name: value.type.tensor_type for value in bare.input}
         try:
             graphs = [onnx.shape_inference.infer_shapes(model).graph]
         except onnx.shape_inference.InferenceError:
             return found
         while graphs:
             inferred = graphs.pop()
-            found |= {tensor.name: tensor.data_type for tensor in inferred.initializer}
+            tensors = ((tensor.name, tensor.data_type, tensor.dims) for tensor in inferred.initializer)
+            found |= {name: helper.make_tensor_type_proto(kind, dims).tensor_type for name, kind, dims in tensors}
             values = itertools.chain(inferred.input, inferred.output, inferred.value_info)
-            found |= {value.name: value.type.tensor_type.elem_type for value in values if value.type.HasField("tensor_type")}
-            graphs += [inner for node in inferred.node for _, inner in subgraphs(node)]
+            found |= {value.name: value.type.tensor_type for value in values if value.type.HasField("tensor_type")}
+            attributes = (attribute for node in inferred.node for attribute in node.attribute if attribute.type in GRAPHS)
+            graphs += [graph for attribute in attributes for graph in (attribute.g, *attribute.graphs)]
         return found
 
     def named(self, name: str, is_wanted: Callable[[TensorProto], bool]) -> Iterator[np.ndarray]:
@@ -109,6 +120,19 @@ class Case(NamedTuple):
     def type_of(self, index: int | None) -> int:
         """The element type of input `index`; UNDEFINED where it is unknown, or there is no such input."""
         return self.values.type_of(self.node.input[index]) if index is not None and self.has_input(index) else TensorProto.UNDEFINED
+
+    def shape_of(self, index: int) -> list[int | None] | None:
+        """The dimensions of input `index`, None for each that is open; None where they are unknown."""
+        return self.values.shape_of(self.node.input[index]) if self.has_input(index) else None
+
+    def axes(self) -> list[int] | None:
+        """The axes that the node states as an attribute or a constant input 1, an empty list for none; None where they come at run
+        time.
+        """
+        if self.states("axes") or not self.has_input(1):
+            return self.numbers("axes")
+        found = next(self.constants(1, lambda _: True), None)
+        return None if found is None else [int(axis) for axis in found.reshape(-1)]
 
     def has_input(self, index: int) -> bool:
         return len(self.node.input) > index and self.node.input[index] != ""

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.comparison.judging.cases import Case, Values, default_domain_nodes
+from split_rewrite.rewriter.opsets.cases import Case, Values, default_domain_nodes
 
 pytestmark = pytest.mark.quick
 
