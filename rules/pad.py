@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
+from .shared.crops import require_crops_within
 from .shared.indices import choose, count_up, double, length
 from .shared.parameters import axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
@@ -83,6 +84,7 @@ def pads_to_paddings(node: Node) -> None:
     """The attribute pads is renamed to paddings; negative numbers, which paddings cannot be, become a Slice."""
     pads = node.pop_attr("pads")
     if min(pads, default=0) < 0:
+        require_crops_within(node, pads)
         rank = len(pads) // 2
         data = node.input(0)
         for axis in range(rank):
@@ -156,6 +158,8 @@ def _pad_axis_by_axis(node: Node) -> None:
     mode = node.attr("mode", "constant")
     if pads is None:
         node.explain(f"its pads '{node.input(_PADS)}' are computed at run time", MAKE_CONSTANT)
+    else:
+        require_crops_within(node, pads)
     data = node.input(0)
     for axis in range(rank):
         before, after = (_amount(node, pads, index) for index in (axis, axis + rank))

@@ -5,6 +5,8 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible, Undecided
 from ...rewriter.graph.node import Node, Operators
@@ -15,6 +17,9 @@ _OF_ONE = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 """Reductions that leave a single element as it is."""
 _STEPS = {"ReduceLogSum": ("ReduceSum", "ReduceLogSum"), "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum")}
 """For reductions in several steps, the operators of the first and of the last step, where these differ from the operator itself."""
+_ROUNDED = ("ReduceL2", "ReduceLogSumExp", "ReduceMean")
+"""Reductions whose result for integers is rounded, and which take that of the step before."""
+_INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
 
 
 @avoid("Reduce axes as an input", REDUCTIONS, opset=18)
@@ -88,6 +93,8 @@ def reduce_in_steps(node: Node) -> None:
     named = _named_axes(node)
     if named is None or len(named) < 3:
         return
+    if node.op_type in _ROUNDED and node.need_elem_type() in _INTEGERS:
+        raise Unconvertible(f"{node.op_type} of integers in several steps would round several times", "compute it in float")
     axes = sorted(from_the_front(named, node.need_rank()))
     first, last = _STEPS.get(node.op_type, (node.op_type, node.op_type))
     between = first if first == "ReduceSum" else last

@@ -14,6 +14,7 @@ from onnx import helper
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ..shared.crops import require_crops_within
 
 _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 
@@ -122,7 +123,9 @@ def _padding(node: Node) -> list[int]:
     """The total padding of each axis. Raises Unconvertible where the specification leaves it open, or is not what runtimes do."""
     if node.op_type.endswith("Pool") and any(step > 1 for step in node.attr("dilations", [])):
         node.meaning("automatic padding is that of the dilated window", "pads as if the window were not dilated")
-        raise Unconvertible(f"ceil_mode or dilations together with auto_pad={node.attr('auto_pad')}", "write the padding out as pads")
+        raise Unconvertible(
+            f"ceil_mode or dilations together with auto_pad={node.attr('auto_pad')}", "write the padding out as pads"
+        )
     if node.op_type != "ConvTranspose":
         return _same_padding(node)
     totals = _transposed_padding(node)
@@ -188,6 +191,7 @@ def cut_by_slice(node: Node) -> None:
         return
     if node.has_input(3) or node.attr("mode", "constant") != "constant":
         raise Unconvertible("the padding is negative, and computed at run time or given for some axes only", "use a Slice instead")
+    require_crops_within(node, widths)
     half = len(widths) // 2
     starts = [max(0, -width) for width in widths[:half]]
     ends = [width if width < 0 else np.iinfo(np.int64).max for width in widths[half:]]

@@ -14,6 +14,16 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4) + 1
     ("text", "target", "message"),
     [
         pytest.param(
+            "g (float[3] x) => (float[1] y) <int64[2] p = {2, -4}> { y = Pad (x, p) }",
+            *(1, "pads cut 4 elements off axis 0, which has 3, and add others"),
+            id="more_is_cut_off_than_there_is_while_others_are_added",
+        ),
+        pytest.param(
+            "g (int64[3] x) => (int64[1] y) <int64[2] p = {-4, 2}> { y = Pad (x, p) }",
+            *(10, "pads cut 4 elements off axis 0, which has 3, and add others"),
+            id="the_same_of_integers",
+        ),
+        pytest.param(
             "g (float[8] x, int64[N] s, int64[4] p, int64[2] a) => (float[M] y) <int64[1] f = {-1}>"
             " { r = Reshape (x, s) t = Pad (r, p, , a) y = Reshape (t, f) }",
             *(17, "the rank of 'r' is unknown"),

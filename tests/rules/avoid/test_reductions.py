@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from helpers import assert_rewrites, convert_version, model
+
+from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
@@ -66,3 +68,11 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+@pytest.mark.parametrize("op_type", ["ReduceMean", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_integers_are_not_rounded_in_several_steps(op_type: str, kind: str, tmp_path: Path) -> None:
+    text = f"g ({kind}[2,3,4,5] x) => ({kind}[1,3,1,1] y) {{ y = {op_type}<axes = [0, 2, 3]>(x) }}"
+    with pytest.raises(UnconvertibleError, match=f"{op_type} of integers in several steps would round several times"):
+        convert_version(model(text, 13), 13, options=for_a_runtime("Reduce over three axes or more", tmp_path))

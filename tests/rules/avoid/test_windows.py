@@ -114,3 +114,10 @@ def test_a_dilated_pool_with_automatic_padding_has_two_meanings(
     options = replace(for_a_runtime("auto_pad SAME_UPPER", tmp_path), semantics=semantics)
     with pytest.raises(UnconvertibleError, match=message):
         convert_version(model(text, 19), 19, options=options)
+
+
+def test_a_pad_that_cuts_more_than_there_is_and_adds_to_the_other_side_is_refused(tmp_path: Path) -> None:
+    """onnxruntime adds one element then; a Slice to nothing and a Pad by two would add two."""
+    text = "g (float[3] x) => (float[1] y) <int64[2] p = {-4, 2}> { y = Pad(x, p) }"
+    with pytest.raises(UnconvertibleError, match="pads cut 4 elements off axis 0, which has 3, and add others"):
+        convert_version(model(text, 13), 13, options=for_a_runtime("Pad by negative numbers", tmp_path))
