@@ -13,6 +13,7 @@ from ..checks import validity
 from ..checks.adoption import adopt
 from ..checks.function_calls import check_calls
 from ..checks.repair import with_open_sizes, without_duplicates
+from ..checks.two_meanings import settle
 from ..engine import stamp
 from ..engine.outcome import Change, Remark
 from ..errors import InvalidModelError
@@ -65,6 +66,8 @@ def prepare(
     adopted = adopt(proto, survey.operators)
     if adopted:
         repairs = [*repairs, *adopted]
+    if survey.operators["SplitToSequence"]:
+        repairs = [*repairs, *settle(skeleton, options.semantics)]
     if unread.hide(proto, survey.operators) or adopted:
         survey = Survey(proto)
     opset = _declared_opset(proto)

@@ -23,6 +23,8 @@ from ..graph.survey import all_graphs
 from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind, Work
 from ..opsets.stated_types import stated_types
+from ..opsets.transitions import unknown_version
+from ..opsets.unread import is_hidden
 from . import unused
 from .between_casts import first_opset, reduces
 from .failures import NOT_OF_THE_RULE, raise_rule_error
@@ -229,6 +231,8 @@ class Widening(Walk):
         if (node.proto.domain, node.op_type) in self._functions:
             return
         for kind in sorted(self._narrow_kinds(node)):
+            if is_hidden(node.proto.domain):
+                raise unknown_version(node.op_type)
             raise Unconvertible(
                 f"it is of the domain {node.proto.domain} and takes {kind}, which {self._lacks(kind)}; "
                 "what it does with another type is not known"

@@ -13,6 +13,8 @@ from .scope import Scope
 
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input)"
 """The hint for an operand that is computed at run time but has to be constant."""
+SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
+"""The hint for a node of two meanings, of which the user has to know the right one."""
 _INLINE = "inline the function, or make all its calls pass the same shapes"
 
 
@@ -54,7 +56,7 @@ def shape_hint(scope: Scope, name: str) -> str:
         return _INLINE
     cause = _cause(scope, name, _decides_no_shape)
     if cause.opaque is not None:
-        return _declare(cause.opaque)
+        return SEMANTICS_HINT if _has_two_meanings(cause.opaque) else _declare(cause.opaque)
     inputs = [value for value in _open_inputs(scope.model.proto.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
@@ -131,7 +133,15 @@ def _read_by(place: _Place) -> list[_Place]:
 def _is_opaque(place: _Place) -> bool:
     """Whether a node of another domain makes the value, so that inference knows nothing about it."""
     node = place.scope.producers.get(place.name)
-    return node is not None and node.domain not in DEFAULT_DOMAINS
+    return node is not None and (node.domain not in DEFAULT_DOMAINS or _has_two_meanings(place))
+
+
+def _has_two_meanings(place: _Place) -> bool:
+    """Whether a SplitToSequence makes the value of whose parts nobody knows whether they keep their axis."""
+    node = place.scope.producers.get(place.name)
+    if node is None or node.op_type != "SplitToSequence" or node.domain not in DEFAULT_DOMAINS:
+        return False
+    return len(node.input) > 1 and any(attribute.name == "keepdims" and not attribute.i for attribute in node.attribute)
 
 
 def _has_type(place: _Place) -> bool:

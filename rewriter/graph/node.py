@@ -14,7 +14,7 @@ from ..opsets.foreign import schemas
 from ..opsets.type_protos import Dimension, Shape
 from . import bodies
 from .editing import Caution, Editing
-from .hints import MAKE_CONSTANT
+from .hints import MAKE_CONSTANT, SEMANTICS_HINT
 from .operators import Operators
 from .protos import DEFAULT_DOMAINS, captured, subgraphs
 from .scope import Scope
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .names import Semantics
 
 __all__ = ["MAKE_CONSTANT", "Dimension", "Node", "Operators", "Shape", "Subgraph", "Surroundings", "Value"]
-
-_SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
 
 
 class Node(Editing):
@@ -138,7 +136,7 @@ class Node(Editing):
         semantics: Semantics | None = self._scope.model.semantics
         if semantics is None:
             raise Unconvertible(
-                f"it has two meanings: by the specification {specification}, and onnxruntime {onnxruntime}", _SEMANTICS_HINT
+                f"it has two meanings: by the specification {specification}, and onnxruntime {onnxruntime}", SEMANTICS_HINT
             )
         return semantics
 

@@ -69,7 +69,12 @@ def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], fo
         return False
     empty = TypeProto()
     inputs = {index: shape_of(types.get(name, empty)) for index, name in enumerate(node.input) if name}
-    return errs(inputs, [shape_of(found.get(name, empty)) for name in node.output])
+    return errs(node, inputs, [shape_of(_element(found.get(name, empty))) for name in node.output])
+
+
+def _element(kind: TypeProto) -> TypeProto:
+    """The type of the elements of a sequence type; any other type itself."""
+    return kind.sequence_type.elem_type if kind.HasField("sequence_type") else kind
 
 
 def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
@@ -89,7 +94,7 @@ def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
     }
 
 
-def _attention_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _attention_errs(_node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
     if any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs):
         return True
@@ -101,21 +106,28 @@ _PAST = (4, 5)
 """The inputs of Attention that precede its keys and values. Where their sizes are unknown, onnx infers the scores without them."""
 
 
-def _gather_nd_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _gather_nd_errs(_node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of GatherND found a rank although the length of an index is unknown."""
     indices = inputs.get(1)
     return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
 
 
-def _stft_errs(_inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _stft_errs(_node: onnx.NodeProto, _inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
     return outputs[0] is not None
 
 
-_CONDITIONS: dict[str, Callable[[Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {
+def _rank_errs(node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of SplitToSequence found a rank where keepdims=0 has two meanings, as the split may be a scalar."""
+    keeps = next((attribute.i for attribute in node.attribute if attribute.name == "keepdims"), 1)
+    return not keeps and 1 in inputs and len(inputs[1] or ()) == 0 and outputs[0] is not None
+
+
+_CONDITIONS: dict[str, Callable[[onnx.NodeProto, Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {
     "attention_sizes": _attention_errs,
     "index_rank": _gather_nd_errs,
     "any_shape": _stft_errs,
+    "rank_of_rows": _rank_errs,
 }
 """The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, by the shapes of the given inputs,
 by position, and of the outputs.

@@ -13,7 +13,7 @@ import onnx
 
 from .all_nodes import default_opset, with_inner
 from .facts import DEFAULT_DOMAINS
-from .transitions import is_read
+from .transitions import is_read, newest_opset
 
 UNREAD = "split_rewrite.unread"
 """The beginning of the domain of hidden nodes. No model that is read or written has it."""
@@ -30,7 +30,7 @@ def hide(proto: onnx.ModelProto, operators: Iterable[str]) -> bool:
     found = False
     for owner in (proto, *proto.functions):
         opset = default_opset(owner.opset_import)
-        unread = {label for label in labels if opset and not is_read(label, opset)}
+        unread = {label for label in labels if 0 < opset <= newest_opset() and not is_read(label, opset)}
         for node in with_inner(_body(owner).node) if unread else ():
             if node.op_type in unread and node.domain in DEFAULT_DOMAINS:
                 node.domain = f"{UNREAD}/{node.domain}" if node.HasField("domain") else UNREAD

@@ -14,6 +14,7 @@ from onnx import helper
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 from ..shared.crops import require_crops_within
 
 _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
@@ -121,7 +122,7 @@ def refuse_disputed_padding(node: Node) -> None:
 
 def _padding(node: Node) -> list[int]:
     """The total padding of each axis. Raises Unconvertible where the specification leaves it open, or is not what runtimes do."""
-    if node.op_type.endswith("Pool") and any(step > 1 for step in node.attr("dilations", [])):
+    if facts.of(node.op_type).kind is facts.Kind.POOLS and any(step > 1 for step in node.attr("dilations", [])):
         node.meaning("automatic padding is that of the dilated window", "pads as if the window were not dilated")
         raise Unconvertible(
             f"ceil_mode or dilations together with auto_pad={node.attr('auto_pad')}", "write the padding out as pads"

@@ -115,6 +115,15 @@ class InputSpace:
         """Whether the user gave every input."""
         return all(value.name in self._data for value in self._required)
 
+    @property
+    def _decides_rank(self) -> bool:
+        """Whether the values of an input, or its rank, which the program chooses, may decide the rank of an output."""
+        chosen = [value.name for value in self._required if value.name not in self._data]
+        readings = (self._readings.get(name, _UNREAD) for name in chosen)
+        return any(self._shapes[name] is None for name in chosen) or any(
+            reading.sizes or reading.axes or reading.shape for reading in readings
+        )
+
     def choices(self) -> list[Choice]:
         """Ways to fill the inputs, the most natural one first."""
         chosen = [value for value in self._required if value.name not in self._data]
@@ -295,10 +304,12 @@ class InputSpace:
     def contradictions(self, inputs: Mapping[str, Any], outputs: Outputs, *, by_symbols: bool = True) -> list[Contradiction]:
         """The outputs of the original whose shapes contradict its own declaration. Inputs that the user gave are never doubted.
 
-        With `by_symbols`, a symbol that the inputs determine counts as a declared size.
+        With `by_symbols`, a symbol that the inputs determine counts as a declared size. Where no input decides a rank, another rank
+        than the declared one is what the original gives on any input, and no reason to doubt these.
         """
         sizes = self._sizes_in(inputs) if by_symbols else {}
-        return [] if self.is_given else self._declared.contradictions(outputs, sizes)
+        found = [] if self.is_given else self._declared.contradictions(outputs, sizes)
+        return found if self._decides_rank else [broken for broken in found if len(broken.declared) == len(broken.got)]
 
     def declared_shapes(self, inputs: Mapping[str, Any]) -> list[tuple[Dim, ...]]:
         """The shapes that the original declares for its outputs, with the sizes that the inputs determine."""

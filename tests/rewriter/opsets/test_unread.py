@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 
 import onnx
@@ -62,12 +63,20 @@ OPERATORS = sorted(
 )
 
 
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> Iterator[None]:
+    """What has been read is asked once for each step between two versions."""
+    yield
+    transitions.path.cache_clear()
+
+
 def forget(op_type: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """Take away what has been read of the newest version of `op_type`; returns that version."""
     version = newest_version(op_type)
     known = {key: codes for key, codes in transitions._reviewed().items() if key != (op_type, version)}
     names = facts.known_operators() - ({op_type} if known.keys() == transitions._reviewed().keys() else set())
     monkeypatch.setattr(transitions, "_reviewed", lambda: known)
+    transitions.path.cache_clear()
     monkeypatch.setattr(facts, "known_operators", lambda: names)
     return version
 

@@ -1,0 +1,117 @@
+"""Settles which of two meanings a SplitToSequence has, where the user says it or the rest of the model fits only onnxruntime's.
+
+With keepdims=0 and a scalar split, the specification keeps the axis, and onnxruntime removes it: PyTorch exports `unbind` so. Ranks
+that the model declares, and operators that take one rank only, tell which one its author saw. The node is then written in a form
+that has the same meaning for everybody.
+
+https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import NodeProto
+
+from ..engine.outcome import Remark
+from ..graph.names import Semantics
+from ..graph.protos import DEFAULT_DOMAINS, shown_name
+from ..opsets import inference, type_protos
+from ..opsets.all_nodes import with_inner
+from ..process import child_call
+from ..storage.skeleton import Skeleton
+
+
+def settle(skeleton: Skeleton, semantics: Semantics | None) -> list[Remark]:
+    """Write the nodes of two meanings in the main graph and its subgraphs with one meaning, in place, where that is known.
+
+    Returns a warning for each node whose meaning was found in the rest of the model, and not stated as `semantics`.
+    """
+    nodes = _of_two_meanings(skeleton.proto)
+    if not nodes:
+        return []
+    if semantics is None and not _only_rows_fit(skeleton):
+        return []
+    for node in nodes:
+        _give(node, semantics or "onnxruntime")
+    if semantics is not None:
+        return []
+    message = "it has two meanings, of which only onnxruntime's fits the shapes in the rest of the model: its parts lose their axis"
+    return [Remark("warning", "SplitToSequence", shown_name(node), "main graph", message) for node in nodes]
+
+
+def _of_two_meanings(proto: onnx.ModelProto) -> list[NodeProto]:
+    """The SplitToSequence nodes with keepdims=0 and a split that is a scalar, and 1 where it is a constant."""
+    wanted = [node for node in with_inner(proto.graph.node) if _ignores_or_obeys(node)]
+    if not wanted:
+        return []
+    ranks, constants = _ranks(proto), dict(_scalars(proto))
+    return [node for node in wanted if ranks.get(node.input[1]) == 0 and constants.get(node.input[1], 1) == 1]
+
+
+def _ignores_or_obeys(node: NodeProto) -> bool:
+    if node.op_type != "SplitToSequence" or node.domain not in DEFAULT_DOMAINS or len(node.input) < 2 or not node.input[1]:
+        return False
+    return any(attribute.name == "keepdims" and not attribute.i and not attribute.ref_attr_name for attribute in node.attribute)
+
+
+def _ranks(proto: onnx.ModelProto) -> dict[str, int]:
+    """The ranks of values, by name, as far as the model stores them or inference finds them."""
+    inferred = inference.infer_model(proto) or proto
+    found: dict[str, int] = {}
+    for graph in (inferred.graph, *(inner for node in with_inner(inferred.graph.node) for inner in _graphs(node))):
+        for value in (*graph.value_info, *graph.input):
+            shape = type_protos.shape_of(value.type)
+            if shape is not None:
+                found[value.name] = len(shape)
+        found |= {tensor.name: len(tensor.dims) for tensor in graph.initializer}
+    return found
+
+
+def _graphs(node: NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _scalars(proto: onnx.ModelProto) -> Iterator[tuple[str, int]]:
+    """The stored scalars that may be sizes, by name."""
+    for tensor in proto.graph.initializer:
+        if not tensor.dims and tensor.data_type in (onnx.TensorProto.INT32, onnx.TensorProto.INT64):
+            yield tensor.name, int(onnx.numpy_helper.to_array(tensor))
+    for node in with_inner(proto.graph.node):
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value" and not attribute.t.dims and attribute.t.data_type in (6, 7):
+                yield node.output[0], int(onnx.numpy_helper.to_array(attribute.t))
+            if attribute.name == "value_int":
+                yield node.output[0], attribute.i
+
+
+def _only_rows_fit(skeleton: Skeleton) -> bool:
+    """Whether the types in the model fit together only if the axis is removed.
+
+    Types that fit only the other meaning tell nothing: they may be those that onnx itself inferred.
+    """
+    return not _fits(skeleton, "specification") and _fits(skeleton, "onnxruntime")
+
+
+def _fits(skeleton: Skeleton, meaning: Semantics) -> bool:
+    """Whether strict inference finds no contradiction if the nodes have this meaning."""
+    tried = onnx.ModelProto.FromString(skeleton.checkable())
+    for node in _of_two_meanings(tried):
+        _give(node, meaning)
+    try:
+        child_call.infer_strictly(tried.SerializeToString())
+    except (child_call.Crashed, child_call.Refused):
+        return False
+    return True
+
+
+def _give(node: NodeProto, meaning: Semantics) -> None:
+    """Write the node so that it has this meaning for everybody: cut into rows without a split, or with keepdims=1."""
+    if meaning == "onnxruntime":
+        del node.input[1:]
+        return
+    next(attribute for attribute in node.attribute if attribute.name == "keepdims").i = 1

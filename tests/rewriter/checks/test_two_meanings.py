@@ -1,0 +1,90 @@
+"""Which of two meanings a SplitToSequence has: what settles it, what does not, and what is known where nothing does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from helpers import command_line, convert_version, model, refusal, run, simplify
+
+from split_rewrite.rewriter import Options, UnconvertibleError
+
+X = np.arange(24, dtype=np.float32).reshape(3, 2, 4)
+SETTLED = "of which only onnxruntime's fits the shapes in the rest of the model"
+
+
+def unbind(node: str, output: str, more: str = "", split: str = "int64 one = {1}") -> onnx.ModelProto:
+    """A SequenceAt behind what PyTorch writes for `unbind`, and a node behind that."""
+    text = (
+        f"g (float[3,b,4] x) => (float{output} y) <{split}, int64 zero = {{0}}{more}> "
+        f"{{ q = SplitToSequence<axis = 0, keepdims = 0>(x, one) e = SequenceAt(q, zero) y = {node} }}"
+    )
+    return model(text, 17)
+
+
+WEIGHTS = ", float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}"
+
+
+@pytest.mark.parametrize("output", ["[1,b,4]", "[1,2,4]"])
+def test_a_shape_that_onnx_infers_settles_nothing(output: str) -> None:
+    proto = unbind("Relu(e)", output)
+    result = convert_version(proto, 18)
+    assert [node.op_type for node in result.model.graph.node] == ["SplitToSequence", "SequenceAt", "Relu"]
+    assert result.model.graph.output[0] == proto.graph.output[0]
+    assert not result.report.warnings
+
+
+def without_shape(proto: onnx.ModelProto) -> onnx.ModelProto:
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    return proto
+
+
+def test_the_rank_is_unknown_where_nothing_settles_it() -> None:
+    message = refusal(without_shape(unbind("Softmax<axis = -2>(e)", "[b,4]")), 11)
+    assert "the rank of 'e' is unknown" in message
+    assert "Hint: choose one with --semantics specification or --semantics onnxruntime" in message
+
+
+@pytest.mark.parametrize("target", [11, 13, 18])
+@pytest.mark.parametrize(
+    ("node", "output", "more"),
+    [
+        ("Relu(e)", "[b,4]", ""),
+        ("Softmax<axis = -2>(e)", "[b,4]", ""),
+        ("Gemm(e, w)", "[b,2]", WEIGHTS),
+    ],
+)
+def test_a_declared_rank_or_an_operator_that_takes_one_settles_it(node: str, output: str, more: str, target: int) -> None:
+    proto = unbind(node, output, more)
+    result = convert_version(proto, target)
+    assert [SETTLED in str(remark) for remark in result.report.warnings] == [True]
+    assert result.model.graph.output == proto.graph.output
+    np.testing.assert_allclose(run(result.model, {"x": X})[0], run(proto, {"x": X})[0], rtol=1e-6)
+
+
+def test_it_is_a_refusal_where_warnings_are() -> None:
+    with pytest.raises(UnconvertibleError, match=SETTLED):
+        convert_version(unbind("Relu(e)", "[b,4]"), 18, options=Options(strict=True))
+
+
+@pytest.mark.parametrize(("semantics", "rank"), [("specification", 3), ("onnxruntime", 2)])
+def test_what_the_user_says_counts(semantics: str, rank: int) -> None:
+    proto = without_shape(unbind("Relu(e)", "[b,4]"))
+    result = convert_version(proto, 11, options=Options(semantics=semantics))
+    assert not any("two meanings" in str(remark) for remark in result.report.warnings)
+    assert run(result.model, {"x": X})[0].ndim == rank
+
+
+def test_the_command_line_compares_it_with_the_file_as_it_was_read(tmp_path: Path) -> None:
+    onnx.save(unbind("Softmax<axis = -2>(e)", "[b,4]"), tmp_path / "in.onnx")
+    ended = command_line("-t", "11", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"))
+    assert (ended.status, SETTLED in ended.err) == (0, True)
+    assert "comparison  equal, exact" in ended.out
+
+
+def test_a_vector_of_sizes_has_one_meaning() -> None:
+    proto = unbind("Relu(e)", "[1,b,4]", split="int64[3] one = {1, 1, 1}")
+    assert [node.op_type for node in simplify(proto).model.graph.node][-1] == "Relu"
+    assert not simplify(proto).report.warnings
