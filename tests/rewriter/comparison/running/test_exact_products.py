@@ -53,6 +53,10 @@ def test_a_model_stays_where_kernels_are_exact(monkeypatch: pytest.MonkeyPatch) 
 
 PRODUCTS = {
     "inputs": ("g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) { y = MatMulInteger (a, b) }", WIDE_A @ WIDE_B),
+    "a node with a name": (
+        "g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) { [product] y = MatMulInteger (a, b) }",
+        WIDE_A @ WIDE_B,
+    ),
     "the left one is signed": (
         "g (uint8[2,4] a, int8[4,2] b) => (int32[4,4] y) { y = MatMulInteger (b, a) }",
         WIDE_B @ WIDE_A,
