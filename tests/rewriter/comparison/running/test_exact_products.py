@@ -13,7 +13,7 @@ from helpers import model
 from split_rewrite.rewriter.comparison.running import exact_products
 from split_rewrite.rewriter.comparison.running.exact_products import Product, with_exact_products
 from split_rewrite.rewriter.comparison.running.in_onnxruntime import OnnxRuntime
-from split_rewrite.rewriter.comparison.running.messages import Outputs
+from split_rewrite.rewriter.comparison.running.messages import Outputs, RejectedError
 
 A = np.array([[255, 255, 254, 3], [0, 1, 255, 255]], np.uint8)
 B = np.array([[127, -128], [127, -128], [1, 126], [-7, 127]], np.int8)
@@ -29,7 +29,12 @@ def _inexact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_exactly(text: str, folder: Path, **inputs: Any) -> Outputs:
     onnx.save(model(text, 13), folder / "model.onnx")
-    return OnnxRuntime(str(folder / "model.onnx"), ()).run(inputs)
+    try:
+        return OnnxRuntime(str(folder / "model.onnx"), ()).run(inputs)
+    except RejectedError as rejected:
+        if rejected.failure.kind != "unsupported":
+            raise
+        pytest.skip(f"this onnxruntime has no such kernel: {rejected.failure.message}")
 
 
 STAYS = {
@@ -52,14 +57,11 @@ def test_a_model_stays_where_kernels_are_exact(monkeypatch: pytest.MonkeyPatch) 
 
 
 PRODUCTS = {
+    "the left one is signed": ("g (uint8[2,4] a, int8[4,2] b) => (int32[4,4] y) { y = MatMulInteger (b, a) }", WIDE_B @ WIDE_A),
     "inputs": ("g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) { y = MatMulInteger (a, b) }", WIDE_A @ WIDE_B),
     "a node with a name": (
         "g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) { [product] y = MatMulInteger (a, b) }",
         WIDE_A @ WIDE_B,
-    ),
-    "the left one is signed": (
-        "g (uint8[2,4] a, int8[4,2] b) => (int32[4,4] y) { y = MatMulInteger (b, a) }",
-        WIDE_B @ WIDE_A,
     ),
     "zero points": (
         "g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) <uint8 p = {9}, int8[2] q = {-128, 127}> { y = MatMulInteger (a, b, p, q) }",
