@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from onnx import FunctionProto, GraphProto, NodeProto
+from onnx import FunctionProto, GraphProto, NodeProto, StringStringEntryProto
 
 from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
@@ -55,9 +55,17 @@ def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
             for index, name in enumerate(node.input):
                 if name in final:
                     node.input[index] = final[name]
-        if isinstance(graph, GraphProto) and graph is not model.proto.graph:
-            for value in graph.output:
+        if isinstance(graph, GraphProto):
+            for value in graph.output if graph is not model.proto.graph else ():
                 value.name = final.get(value.name, value.name)
+            for entry in _parameters(graph):
+                entry.value = final.get(entry.value, entry.value)
+
+
+def _parameters(graph: GraphLike) -> Iterator[StringStringEntryProto]:
+    """The values that quantization annotations name as scale or zero point, each behind its role."""
+    for annotation in graph.quantization_annotation if isinstance(graph, GraphProto) else ():
+        yield from annotation.quant_parameter_tensor_names
 
 
 def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
@@ -116,13 +124,15 @@ def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
             if not names.isdisjoint(inputs):
                 used.update(inputs)
         used.update(graph.output if isinstance(graph, FunctionProto) else [value.name for value in graph.output])
+        used.update(entry.value for entry in _parameters(graph))
     return used & names
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:
-    """The names that `graph` reads, and the names of its outputs."""
+    """The names that `graph` reads, its annotations included, and the names of its outputs."""
     for node in graph.node:
         yield from node.input
+    yield from (entry.value for entry in _parameters(graph))
     yield from graph.output if isinstance(graph, FunctionProto) else (value.name for value in graph.output)
 
 

@@ -67,3 +67,27 @@ def test_a_random_node_stays_though_nothing_reads_it_any_more() -> None:
         y = SequenceAt(seq, i) }"""
     result = helpers.convert_version(helpers.model(text, 13), 13, compare="off").model
     assert [node.op_type for node in result.graph.node if node.op_type != "Identity"] == ["RandomNormal"]
+
+
+def test_what_an_annotation_names_as_a_scale_is_kept() -> None:
+    """A Split of a constant is folded, and the constant stays: it is the scale of another value."""
+    text = "g (float[2] x) => (float[2] y) <float[4] w = {1, 2, 3, 4}> { a, b = Split(w) c = Add(x, a) y = Add(c, b) }"
+    proto = helpers.model(text, 13)
+    proto.graph.quantization_annotation.add(tensor_name="x").quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
+    result = helpers.simplify(proto).model
+    assert [node.op_type for node in result.graph.node] == ["Add", "Add"]
+    assert "w" in {tensor.name for tensor in result.graph.initializer}
+    assert result.graph.quantization_annotation == proto.graph.quantization_annotation
+
+
+def test_an_annotation_follows_a_value_that_stands_for_another() -> None:
+    text = """g (float[2] x) => (float[1] y, float[1] z) <int64[2] s = {1, 1}, int64 i = {0}> {
+        seq = SplitToSequence<axis = 0>(x, s)
+        e = SequenceAt(seq, i)
+        y = Neg(e) z = Abs(e) }"""
+    proto = helpers.model(text, 13)
+    proto.graph.quantization_annotation.add(tensor_name="x").quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="e")
+    result = helpers.convert_version(proto, 13).model
+    (annotation,) = result.graph.quantization_annotation
+    defined = {name for node in result.graph.node for name in node.output}
+    assert annotation.quant_parameter_tensor_names[0].value in defined
