@@ -22,6 +22,7 @@ from ...opsets import facts
 from ...storage.payload import element_type_of, inline_copy, is_external
 from ..inputs.choice import SampleError
 from ..inputs.samples import InputSpace, Samples
+from ..judging.runtime_defects import known_defects
 from ..regions.changed_nodes import GraphPair, constant_tensor
 from ..regions.division import Input, is_small_whole_numbers
 from ..regions.keys import FEW
@@ -277,8 +278,11 @@ class Observations:
                 return
 
     def _usable(self, model: ModelProto) -> list[str]:
+        """The runtimes that may show the values of `model`: none that is known to compute one of its nodes wrongly."""
         is_large = len(model.graph.node) > MOST_REFERENCE_NODES
-        return [engine for engine in self._engines if not is_large or engine == "onnxruntime"]
+        engines = [engine for engine in self._engines if not is_large or engine == "onnxruntime"]
+        wrong = known_defects(model)
+        return [engine for engine in engines if engine not in wrong]
 
 
 def _needed_nodes(graph: GraphLike, names: set[str]) -> list[NodeProto]:

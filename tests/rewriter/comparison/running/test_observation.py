@@ -41,3 +41,14 @@ def test_the_branch_of_an_if_is_run_on_its_own(tmp_path: Path) -> None:
     text = """g (float[2,3] x, bool c) => (float[A,B] y) { t = Transpose (x)
         y = If (c) <then_branch = t () => (float[P,Q] a) { r = Transpose (t)\n a = Relu (r) }, else_branch = e () => (float[P,Q] b) { b = Neg (t) }> }"""
     assert observed(model(text), tmp_path, "r", body=1) == [[(2, 3)]]
+
+
+@pytest.mark.parametrize(("kind", "is_seen"), [("int32", False), ("int64", True)])
+def test_a_runtime_that_computes_a_node_wrongly_shows_nothing(kind: str, is_seen: bool, tmp_path: Path) -> None:
+    """onnxruntime has no kernel for int32, and onnx.reference sorts what is not to be sorted."""
+    proto = model(f"g ({kind}[3] x) => ({kind}[N] y) {{ h = Unique<sorted = 0> (x)\n y = Neg (h) }}", 13)
+    original = Model(Skeleton.of(proto), constants_as_initializers=True)
+    pairs = NodeChanges(original, proto, {}).pairs
+    value = Input(pairs[0], "h")
+    seen = Observations(original, pairs, [value], tmp_path, ["onnxruntime", "onnx.reference"]).of(value)
+    assert bool(seen) is is_seen
