@@ -50,7 +50,7 @@ class Tidying:
         is_ours = name in model.fresh_names and name not in self._scope.outputs
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
         if value is None:
-            if is_ours:
+            if name not in self._scope.outputs:
                 model.unread.add(name)
             return False
         if not is_ours:

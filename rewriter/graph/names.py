@@ -46,7 +46,7 @@ class Names(Original):
         self.new_uses: set[str] = set()
         """Names that became the input of a node because of a rule."""
         self.unread: set[str] = set()
-        """Names of values that rules made. Those that are not in `new_uses` in the end are not needed."""
+        """Names of values that nodes of rules make. Those that nothing reads in the end are not needed."""
         self.fresh_names: set[str] = set()
         """Names that rules introduced. All others are names of the author, and are kept."""
         self.retired: set[str] = set()

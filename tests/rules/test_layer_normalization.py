@@ -222,3 +222,9 @@ def test_a_stash_type_of_0_is_float(target):
     proto = model(UNSAID, 17)
     inputs = {"x": (FAR - 1000).astype(np.float16), "w": RNG.random(6).astype(np.float16)}
     np.testing.assert_allclose(run(convert_version(proto, target).model, inputs)[0], run(proto, inputs)[0], rtol=2e-3, atol=2e-3)
+
+
+def test_statistics_that_nothing_reads_leave_no_node() -> None:
+    text = "g (float[2,4] x, float[4] s, float[4] b) => (float[2,4] y) { y, mean, inv = LayerNormalization (x, s, b) }"
+    nodes = convert_version(model(text, 17), 13).model.graph.node
+    assert [node.op_type for node in nodes] == ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Add"]
