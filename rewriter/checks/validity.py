@@ -88,7 +88,7 @@ def check_input(model: Model, target: int | None, trust: Trust = Trust.CHECKER) 
         if failure:
             raise InvalidModelError(f"the input is not a valid model: {failure}")
     except InvalidModelError:
-        stranger = wrong_opset.describe(model.survey.graphs, model.main.opset)
+        stranger = wrong_opset.describe(model.proto)
         if not stranger:
             raise
         raise InvalidModelError(f"the input is not a valid model: {stranger}") from None

@@ -5,39 +5,55 @@ Exporters and manual edits produce such files: a Split with two inputs at opset 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from onnx import NodeProto, defs
+from onnx import ModelProto, NodeProto, defs
 
-from ..graph.protos import GraphLike, shown_name
+from ..graph.protos import default_opset, shown_name
+from ..opsets.all_nodes import with_inner
 from ..opsets.transitions import OpSchema, newest_opset, schema_at
 
 
-def describe(graphs: list[GraphLike], declared: int) -> str:
-    """A line that names the first node whose form does not exist at opset `declared` but does at another;
-    "" where there is none.
+def describe(proto: ModelProto) -> str:
+    """A line that names the first node whose form does not exist at the opset of the model, or of its function, but does at
+    another; "" where there is none.
     """
+    for owner in (proto, *proto.functions):
+        declared = default_opset(owner.opset_import)
+        graph = owner.graph if isinstance(owner, ModelProto) else owner
+        if not declared:
+            continue
+        found = _describe(with_inner(graph.node), declared)
+        if found is None:
+            continue
+        complaint, fitting = found
+        if isinstance(owner, ModelProto):
+            return f"{complaint}, and the model counts as opset {declared}{_advice(fitting, declared)}"
+        return f"{complaint}, and the function '{owner.name}' says opset {declared}"
+    return ""
+
+
+def _describe(nodes: Iterable[NodeProto], declared: int) -> tuple[str, set[int]] | None:
+    """What is wrong with the first node that is not in the form of opset `declared`, and the opsets that fit all nodes."""
     newest = newest_opset()
     fitting = set(range(1, newest + 1))
     strangers: list[tuple[NodeProto, str]] = []
     seen: dict[tuple[object, ...], tuple[frozenset[int], str]] = {}
-    for graph in graphs:
-        for node in graph.node:
-            if node.domain:
-                continue
-            key = _form(node)
-            if key not in seen:
-                seen[key] = frozenset(_opsets_of(node, newest)), _complaint(node, declared)
-            opsets, complaint = seen[key]
-            if complaint and opsets:
-                strangers.append((node, complaint))
-            fitting &= opsets
+    for node in nodes:
+        if node.domain:
+            continue
+        key = _form(node)
+        if key not in seen:
+            seen[key] = frozenset(_opsets_of(node, newest)), _complaint(node, declared)
+        opsets, complaint = seen[key]
+        if complaint and opsets:
+            strangers.append((node, complaint))
+        fitting &= opsets
     if not strangers:
-        return ""
+        return None
     node, complaint = strangers[0]
-    title = f"{node.op_type} '{shown_name(node)}'"
     more = f" (and {len(strangers) - 1} more nodes)" if len(strangers) > 1 else ""
-    return f"{title}{more}: {complaint}, though the model says opset {declared}{_advice(fitting, declared)}"
+    return f"{node.op_type} '{shown_name(node)}'{more}: {complaint}", fitting
 
 
 def _advice(fitting: set[int], declared: int) -> str:

@@ -31,7 +31,7 @@ STRANGERS = {
 def test_named_with_advice(opset: int, body: str, complaint: str, nearest: int) -> None:
     error = helpers.invalidity(helpers.model(HEAD + body, opset), 17)
     assert complaint in error
-    assert f"though the model says opset {opset}" in error
+    assert f"and the model counts as opset {opset}" in error
     assert f"use --assume-opset {nearest}" in error
 
 
@@ -53,3 +53,17 @@ def test_the_assumed_opset_is_believed() -> None:
     assert (a.tolist(), b.tolist()) == ([0], [1, 2, 3])
     with pytest.raises(InvalidModelError, match=r"not a valid model"):
         convert_version(source, 11, options=Options(assume_opset=12))
+
+
+def test_the_opset_that_the_user_states_is_named() -> None:
+    source = helpers.model(HEAD + "{[n] a, b = Split<num_outputs = 2>(x)}", 13)
+    with pytest.raises(InvalidModelError, match=r"and the model counts as opset 17; opset 18 .*use --assume-opset 18"):
+        convert_version(source, 13, options=Options(assume_opset=17))
+
+
+def test_a_node_of_a_function_is_held_against_the_opset_of_the_function() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 11, "f" : 1]> g (float[4] x) => (float[2] a, float[2] b) { a, b = f.halves (x) }
+    <domain: "f", opset_import: ["" : 17]> halves (x) => (a, b) { [n] a, b = Split<num_outputs = 2> (x) }"""
+    error = helpers.invalidity(helpers.model(text), 13)
+    assert "Split 'n': it has the attribute num_outputs" in error and "and the function 'halves' says opset 17" in error
+    assert "--assume-opset" not in error

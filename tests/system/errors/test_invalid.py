@@ -170,7 +170,7 @@ INVALID: dict[str, tuple[bytes, str]] = {
     ),
     "form-of-another-opset": (
         split(12, "Split(x, s)"),
-        "the input is not a valid model: Split 'cut': it has 2 inputs, and the form of opset 11 has 1, though the model says opset 12; …",
+        "the input is not a valid model: Split 'cut': it has 2 inputs, and the form of opset 11 has 1, and the model counts as opset 12; …",
     ),
     "no-such-opset": (imported_twice(), "the model imports the default domain twice, as opset 17 and 18"),
     "training": (
