@@ -261,3 +261,36 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+def nested(depth: int, turns: int) -> str:
+    """Loops in each other, the innermost of which appends to a list that all carry."""
+
+    def loop(level: int, before: str, after: str) -> str:
+        if not level:
+            return f"{after} = SequenceInsert({before}, x)"
+        body = loop(level - 1, f"in{level}", f"out{level}")
+        return (
+            f"{after} = Loop(n, t, {before}) <body = b{level} (int64 i{level}, bool c{level}, seq(float[2]) in{level}) => "
+            f"(bool k{level}, seq(float[2]) out{level}) {{ k{level} = Identity(c{level}) {body} }}>"
+        )
+
+    return (
+        f"g (float[2] x) => (float[N] y) <int64 n = {{{turns}}}, bool t = {{1}}> "
+        f"{{ e = SequenceEmpty<dtype = 1>() {loop(depth, 'e', 'r')} y = ConcatFromSequence<axis = 0>(r) }}"
+    )
+
+
+@pytest.mark.parametrize(("depth", "turns", "most"), [(2, 4, 64), (4, 16, 64), (5, 32, 64)])
+def test_loops_in_each_other_are_written_out_by_what_they_become_together(depth: int, turns: int, most: int) -> None:
+    proto = helpers.model(nested(depth, turns), 16)
+    result = helpers.convert_version(proto, 17).model
+    pending, count = [result.graph], 0
+    while pending:
+        nodes = pending.pop().node
+        count += len(nodes)
+        pending += [attribute.g for node in nodes for attribute in node.attribute if attribute.HasField("g")]
+    assert count <= most
+    if depth < 4:
+        x = np.array([1, 2], np.float32)
+        np.testing.assert_array_equal(helpers.run(result, {"x": x})[0], np.tile(x, turns**depth))
