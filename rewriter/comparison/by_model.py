@@ -364,7 +364,8 @@ class _Judge:
             note = f"where it is not within the tolerance, output '{first.name}' is as near to what float64 gives as the original's"
             return Comparison("equal", runtime, note, outputs)
         if first is None and (what := self._unjudged(runs)):
-            return Inconclusive(f"{what} on all inputs tried", final=True, hint=hint_at_inputs(self._models.spaces[0]))
+            hint = hint_at_inputs(self._models.spaces[0])
+            return Inconclusive(f"{what} on all inputs tried", final=True, hint=hint, agreed=True)
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
         if not self._evidence.repeats(engine, runs) and not self._costs.budget.is_over:

@@ -265,6 +265,8 @@ class _Judge:
             return found
         if "different" in (first.status, found.status) and (name := widest.cut_sequence):
             return Comparison("not compared", reason=f"what makes the sequence '{name}' has a subgraph or another domain")
+        if found.agreed and widest.starts_from_inputs:
+            return found  # what arbitrary inputs show does not occur
         if first.status == "different" and not region.foreign:
             return first
         if found.status == "different" and (not widest.foreign or widest.starts_from_inputs):

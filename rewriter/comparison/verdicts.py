@@ -39,7 +39,7 @@ class Comparison:
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
     difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
     something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes
-    wrongly on this processor, on inputs that were run; the comparison did not.
+    wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -53,6 +53,7 @@ class Comparison:
     rounded: bool = False
     refused: bool = False
     saturated: tuple[str, ...] = ()
+    agreed: bool = False
 
     @property
     def rtol(self) -> float:
@@ -68,13 +69,15 @@ class Comparison:
 class Inconclusive(NamedTuple):
     """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do.
 
-    `refused`: it runs the original, and lacks something for the result.
+    `refused`: it runs the original, and lacks something for the result. `agreed`: it gave the same for both models on all inputs, but
+    what it gave proves nothing, for example because it is empty.
     """
 
     reason: str
     final: bool = False
     hint: str = ""
     refused: bool = False
+    agreed: bool = False
 
 
 def not_compared(undecided: Iterable[Inconclusive]) -> Comparison:
@@ -82,7 +85,8 @@ def not_compared(undecided: Iterable[Inconclusive]) -> Comparison:
     answers = list(undecided)
     hint = next((answer.hint for answer in answers if answer.hint), "")
     reasons = joined(*(answer.reason for answer in answers))
-    return Comparison("not compared", reason=reasons + (f". Hint: {hint}" if hint else ""))
+    agreed = any(answer.agreed for answer in answers)
+    return Comparison("not compared", reason=reasons + (f". Hint: {hint}" if hint else ""), agreed=agreed)
 
 
 def joined(*reasons: str) -> str:

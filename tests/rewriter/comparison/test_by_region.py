@@ -227,6 +227,15 @@ def test_a_difference_proves_nothing_where_a_rank_is_unknown_that_a_rule_may_hav
     assert pair(body.replace("NODE", node), body.replace("NODE", other)).status == "different"
 
 
+def test_what_arbitrary_inputs_show_does_not_count_where_those_of_the_model_agree() -> None:
+    """A Slice from the length of an axis on is empty for every input, and its region alone runs on other starts."""
+    text = """g (float[2,N] x) => (float[2,M] y) <int64[1] one = {1}, int64[1] end = {9223372036854775807}, int64 i = {1}, int64[1] z = {0}>
+        { l = Shape(x) s0 = Gather(l, i) s = Unsqueeze(s0, z) y = Slice(x, s, end, one) }"""
+    proto = model(text, 13)
+    found = compared(proto, convert_version(proto, 9).model)
+    assert found.status == "partly compared" and "output 'y' is empty on all inputs tried" in found.reason
+
+
 def test_partly_compared_says_what_was_not() -> None:
     before = "g (float[n] x) => (float[n] y, float[n] z) { y = own.Thing<a=1>(x) z = HardSwish(x) }"
     after = "g (float[n] x) => (float[n] y, float[n] z) { y = own.Thing<a=2>(x) z = HardSwish(x) }"
