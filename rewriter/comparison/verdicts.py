@@ -69,8 +69,8 @@ class Comparison:
 class Inconclusive(NamedTuple):
     """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do.
 
-    `refused`: it runs the original, and lacks something for the result. `agreed`: it gave the same for both models on all inputs, but
-    what it gave proves nothing, for example because it is empty.
+    `refused`: it runs the original, and lacks something for the result. `agreed`: it gave the same for both models on all inputs,
+    but what it gave proves nothing, for example because it is empty.
     """
 
     reason: str
