@@ -20,6 +20,7 @@ from ..graph.protos import DEFAULT_DOMAINS, shown_name
 from ..opsets import inference, type_protos
 from ..opsets.all_nodes import with_inner
 from ..process import child_call
+from ..storage.payload import is_external
 from ..storage.skeleton import Skeleton
 
 
@@ -46,8 +47,8 @@ def _of_two_meanings(proto: onnx.ModelProto) -> list[NodeProto]:
     wanted = [node for node in with_inner(proto.graph.node) if _ignores_or_obeys(node)]
     if not wanted:
         return []
-    ranks, constants = _ranks(proto), dict(_scalars(proto))
-    return [node for node in wanted if ranks.get(node.input[1]) == 0 and constants.get(node.input[1], 1) == 1]
+    ranks, stored = _ranks(proto), dict(_stored(proto))
+    return [node for node in wanted if ranks.get(node.input[1]) == 0 and stored.get(node.input[1], 1) == 1]
 
 
 def _ignores_or_obeys(node: NodeProto) -> bool:
@@ -76,17 +77,25 @@ def _graphs(node: NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def _scalars(proto: onnx.ModelProto) -> Iterator[tuple[str, int]]:
-    """The stored scalars that may be sizes, by name."""
+def _stored(proto: onnx.ModelProto) -> Iterator[tuple[str, int | None]]:
+    """The scalars that the model stores, by name; None for one that cannot be read here."""
     for tensor in proto.graph.initializer:
-        if not tensor.dims and tensor.data_type in (onnx.TensorProto.INT32, onnx.TensorProto.INT64):
-            yield tensor.name, int(onnx.numpy_helper.to_array(tensor))
+        if not tensor.dims:
+            yield tensor.name, _number(tensor)
     for node in with_inner(proto.graph.node):
         for attribute in node.attribute if node.op_type == "Constant" else ():
-            if attribute.name == "value" and not attribute.t.dims and attribute.t.data_type in (6, 7):
-                yield node.output[0], int(onnx.numpy_helper.to_array(attribute.t))
-            if attribute.name == "value_int":
-                yield node.output[0], attribute.i
+            if attribute.name in ("value", "value_int"):
+                yield node.output[0], attribute.i if attribute.name == "value_int" else _number(attribute.t)
+
+
+def _number(tensor: onnx.TensorProto) -> int | None:
+    if tensor.data_type not in (onnx.TensorProto.INT32, onnx.TensorProto.INT64) or is_external(tensor):
+        return None
+    try:
+        value = onnx.numpy_helper.to_array(tensor)
+    except ValueError:  # data that does not fit its shape: the checks of the model say so
+        return None
+    return int(value) if value.size == 1 else None
 
 
 def _only_rows_fit(skeleton: Skeleton) -> bool:

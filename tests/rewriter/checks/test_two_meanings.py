@@ -9,7 +9,7 @@ import onnx
 import pytest
 from helpers import command_line, convert_version, model, refusal, run, simplify
 
-from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite.rewriter import InvalidModelError, Options, UnconvertibleError
 
 X = np.arange(24, dtype=np.float32).reshape(3, 2, 4)
 SETTLED = "of which only onnxruntime's fits the shapes in the rest of the model"
@@ -88,3 +88,20 @@ def test_a_vector_of_sizes_has_one_meaning() -> None:
     proto = unbind("Relu(e)", "[1,b,4]", split="int64[3] one = {1, 1, 1}")
     assert [node.op_type for node in simplify(proto).model.graph.node][-1] == "Relu"
     assert not simplify(proto).report.warnings
+
+
+def test_a_split_that_cannot_be_read_settles_nothing() -> None:
+    proto = unbind("Relu(e)", "[b,4]")
+    next(tensor for tensor in proto.graph.initializer if tensor.name == "one").CopyFrom(
+        onnx.TensorProto(name="one", data_type=onnx.TensorProto.INT64, raw_data=b"12345")
+    )
+    with pytest.raises(InvalidModelError, match="'one'"):
+        convert_version(proto, 18)
+
+
+def test_parts_of_two_have_one_meaning() -> None:
+    """onnxruntime fails for them."""
+    proto = unbind("Relu(e)", "[2,b,4]", split="int64 one = {2}")
+    result = convert_version(proto, 18)
+    assert "SplitToSequence" not in {node.op_type for node in result.model.graph.node}
+    assert not result.report.warnings
