@@ -20,6 +20,7 @@ from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
 from . import dense, imports, interface
 from .function_calls import check_calls
+from .mixed_forms import unmix
 
 
 def without_duplicates(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
@@ -72,6 +73,7 @@ def repair(skeleton: Skeleton, refusal: str, newest_taken: Callable[[], int | No
     found += dense.make_dense(skeleton, graphs)
     for graph in reversed(graphs):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))
+    found += unmix(skeleton)
     found += interface.state_shapes(skeleton)
     return [*found, *_correct_stale_shapes(skeleton)] if found or _STALE in refusal else []
 

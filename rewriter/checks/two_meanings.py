@@ -16,9 +16,10 @@ from onnx import NodeProto
 
 from ..engine.outcome import Remark
 from ..graph.names import Semantics
-from ..graph.protos import DEFAULT_DOMAINS, shown_name
+from ..graph.protos import reads, shown_name, subgraphs
 from ..opsets import inference, type_protos
 from ..opsets.all_nodes import with_inner
+from ..opsets.misinferred import may_lose_its_axis
 from ..process import child_call
 from ..storage.payload import is_external
 from ..storage.skeleton import Skeleton
@@ -34,8 +35,10 @@ def settle(skeleton: Skeleton, semantics: Semantics | None) -> list[Remark]:
         return []
     if semantics is None and not _only_rows_fit(skeleton):
         return []
+    splits = {node.input[1] for node in nodes}
     for node in nodes:
         _give(node, semantics or "onnxruntime")
+    _remove_unread(skeleton.proto.graph, splits)
     if semantics is not None:
         return []
     message = "it has two meanings, of which only onnxruntime's fits the shapes in the rest of the model: its parts lose their axis"
@@ -44,37 +47,24 @@ def settle(skeleton: Skeleton, semantics: Semantics | None) -> list[Remark]:
 
 def _of_two_meanings(proto: onnx.ModelProto) -> list[NodeProto]:
     """The SplitToSequence nodes with keepdims=0 and a split that is a scalar, and 1 where it is a constant."""
-    wanted = [node for node in with_inner(proto.graph.node) if _ignores_or_obeys(node)]
+    wanted = [node for node in with_inner(proto.graph.node) if may_lose_its_axis(node)]
     if not wanted:
         return []
     ranks, stored = _ranks(proto), dict(_stored(proto))
     return [node for node in wanted if ranks.get(node.input[1]) == 0 and stored.get(node.input[1], 1) == 1]
 
 
-def _ignores_or_obeys(node: NodeProto) -> bool:
-    if node.op_type != "SplitToSequence" or node.domain not in DEFAULT_DOMAINS or len(node.input) < 2 or not node.input[1]:
-        return False
-    return any(attribute.name == "keepdims" and not attribute.i and not attribute.ref_attr_name for attribute in node.attribute)
-
-
 def _ranks(proto: onnx.ModelProto) -> dict[str, int]:
     """The ranks of values, by name, as far as the model stores them or inference finds them."""
     inferred = inference.infer_model(proto) or proto
     found: dict[str, int] = {}
-    for graph in (inferred.graph, *(inner for node in with_inner(inferred.graph.node) for inner in _graphs(node))):
+    for graph in (inferred.graph, *(inner for node in with_inner(inferred.graph.node) for _, inner in subgraphs(node))):
         for value in (*graph.value_info, *graph.input):
             shape = type_protos.shape_of(value.type)
             if shape is not None:
                 found[value.name] = len(shape)
         found |= {tensor.name: len(tensor.dims) for tensor in graph.initializer}
     return found
-
-
-def _graphs(node: NodeProto) -> Iterator[onnx.GraphProto]:
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def _stored(proto: onnx.ModelProto) -> Iterator[tuple[str, int | None]]:
@@ -96,6 +86,16 @@ def _number(tensor: onnx.TensorProto) -> int | None:
     except ValueError:  # data that does not fit its shape: the checks of the model say so
         return None
     return int(value) if value.size == 1 else None
+
+
+def _remove_unread(graph: onnx.GraphProto, names: set[str]) -> None:
+    """Remove the constants with these `names` from the main graph that nothing reads any more."""
+    named = {name for node in with_inner(graph.node) for name in reads(node)}
+    unread = names - named - {value.name for value in (*graph.input, *graph.output)}
+    for tensor in [tensor for tensor in graph.initializer if tensor.name in unread]:
+        graph.initializer.remove(tensor)
+    for node in [node for node in graph.node if node.op_type == "Constant" and node.output[0] in unread]:
+        graph.node.remove(node)
 
 
 def _only_rows_fit(skeleton: Skeleton) -> bool:

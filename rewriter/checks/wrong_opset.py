@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onnx import ModelProto, NodeProto, defs
+from onnx import GraphProto, ModelProto, NodeProto, defs
 
-from ..graph.protos import default_opset, shown_name
+from ..graph.protos import DEFAULT_DOMAINS, default_opset, shown_name
 from ..opsets.all_nodes import with_inner
 from ..opsets.transitions import OpSchema, newest_opset, schema_at
 
@@ -35,25 +35,30 @@ def describe(proto: ModelProto) -> str:
 
 def _describe(nodes: Iterable[NodeProto], declared: int) -> tuple[str, set[int]] | None:
     """What is wrong with the first node that is not in the form of opset `declared`, and the opsets that fit all nodes."""
-    newest = newest_opset()
-    fitting = set(range(1, newest + 1))
-    strangers: list[tuple[NodeProto, str]] = []
-    seen: dict[tuple[object, ...], tuple[frozenset[int], str]] = {}
-    for node in nodes:
-        if node.domain:
-            continue
-        key = _form(node)
-        if key not in seen:
-            seen[key] = frozenset(_opsets_of(node, newest)), _complaint(node, declared)
-        opsets, complaint = seen[key]
-        if complaint and opsets:
-            strangers.append((node, complaint))
-        fitting &= opsets
+    forms = list(_forms(nodes))
+    fitting = set(range(1, newest_opset() + 1)).intersection(*(opsets for _, opsets in forms))
+    strangers = [(node, complaint) for node, opsets in forms if opsets and (complaint := _complaint(node, declared))]
     if not strangers:
         return None
     node, complaint = strangers[0]
     more = f" (and {len(strangers) - 1} more nodes)" if len(strangers) > 1 else ""
     return f"{node.op_type} '{shown_name(node)}'{more}: {complaint}", fitting
+
+
+def forms_of(graph: GraphProto) -> list[tuple[NodeProto, frozenset[int]]]:
+    """The nodes of ONNX's own domain in `graph`, also inside other nodes, each with the opsets at which its form is legal."""
+    return list(_forms(with_inner(graph.node)))
+
+
+def _forms(nodes: Iterable[NodeProto]) -> Iterator[tuple[NodeProto, frozenset[int]]]:
+    newest = newest_opset()
+    seen: dict[tuple[object, ...], frozenset[int]] = {}
+    for node in nodes:
+        if node.domain in DEFAULT_DOMAINS:
+            key = _form(node)
+            if key not in seen:
+                seen[key] = frozenset(_opsets_of(node, newest))
+            yield node, seen[key]
 
 
 def _advice(fitting: set[int], declared: int) -> str:

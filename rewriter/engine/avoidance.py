@@ -55,9 +55,8 @@ class Avoidance:
             return
         whose = self._restrictions.operators.get(node.op_type)
         if whose:
-            raise Unconvertible(
-                f"{whose} does not support {node.op_type}", "change the model where it uses it, or choose another runtime"
-            )
+            hint = "change the model where it uses it, or choose another runtime"
+            raise node.with_reason_to_stay(Unconvertible(f"{whose} does not support {node.op_type}", hint))
         for value in (*node.inputs, *node.outputs):
             name = _element(node.type_string(value))
             whose = self._restrictions.types.get(name)

@@ -297,10 +297,8 @@ def _run_trial(
 
 
 def _with_reason_to_stay(node: Task, step: Step | None, refusal: Unconvertible) -> Unconvertible:
-    """The refusal of an operator that the target lacks, extended by the reason why no simplification removed the node."""
-    if step is None or step.transition.older is not None or node.kept is None:
-        return refusal
-    return Unconvertible(f"{refusal.reason}; it stays because {node.kept}", refusal.hint or getattr(node.kept, "hint", ""))
+    """The refusal; that of an operator that the target lacks extended by the reason why no simplification removed the node."""
+    return refusal if step is None or step.transition.older is not None else node.with_reason_to_stay(refusal)
 
 
 def _was_read(scope: Scope, index: int, outputs: Sequence[str]) -> bool:

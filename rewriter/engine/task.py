@@ -36,6 +36,12 @@ class Task(Node):
         self.wanted: Way | None = None
         """The way in which the node is to be written, for a trial."""
 
+    def with_reason_to_stay(self, refusal: Unconvertible) -> Unconvertible:
+        """The refusal of the operator of the node, extended by the reason why no simplification removed the node."""
+        if self.kept is None:
+            return refusal
+        return Unconvertible(f"{refusal.reason}; it stays because {self.kept}", getattr(self.kept, "hint", "") or refusal.hint)
+
     def begin_rule(self, written_for: int) -> None:
         """Prepare for a rule that makes nodes in the form of opset `written_for`."""
         self.written_for = written_for

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from onnx import GraphProto, ValueInfoProto
 
 from ..opsets import type_protos
-from .protos import DEFAULT_DOMAINS
+from ..opsets.misinferred import may_lose_its_axis
+from .protos import DEFAULT_DOMAINS, shown_name
 from .scope import Scope
 
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input)"
@@ -56,7 +57,8 @@ def shape_hint(scope: Scope, name: str) -> str:
         return _INLINE
     cause = _cause(scope, name, _decides_no_shape)
     if cause.opaque is not None:
-        return SEMANTICS_HINT if _has_two_meanings(cause.opaque) else _declare(cause.opaque)
+        splitter = _of_two_meanings(cause.opaque)
+        return _declare(cause.opaque) if not splitter else f"{splitter} has two meanings: {SEMANTICS_HINT}"
     inputs = [value for value in _open_inputs(scope.model.proto.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
@@ -133,15 +135,13 @@ def _read_by(place: _Place) -> list[_Place]:
 def _is_opaque(place: _Place) -> bool:
     """Whether a node of another domain makes the value, so that inference knows nothing about it."""
     node = place.scope.producers.get(place.name)
-    return node is not None and (node.domain not in DEFAULT_DOMAINS or _has_two_meanings(place))
+    return node is not None and (node.domain not in DEFAULT_DOMAINS or may_lose_its_axis(node))
 
 
-def _has_two_meanings(place: _Place) -> bool:
-    """Whether a SplitToSequence makes the value of whose parts nobody knows whether they keep their axis."""
+def _of_two_meanings(place: _Place) -> str:
+    """The SplitToSequence that makes the value, of whose parts nobody knows whether they keep their axis; "" for another node."""
     node = place.scope.producers.get(place.name)
-    if node is None or node.op_type != "SplitToSequence" or node.domain not in DEFAULT_DOMAINS:
-        return False
-    return len(node.input) > 1 and any(attribute.name == "keepdims" and not attribute.i for attribute in node.attribute)
+    return f"{node.op_type} '{shown_name(node)}'" if node is not None and may_lose_its_axis(node) else ""
 
 
 def _has_type(place: _Place) -> bool:

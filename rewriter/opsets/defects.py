@@ -16,6 +16,7 @@ from onnx import TensorProto, numpy_helper
 
 from . import facts
 from .cases import Case, Values
+from .misinferred import may_lose_its_axis
 
 _FEW_BITS = (21, 22, 25, 26)
 """uint4, int4, uint2 and int2, by number: old releases of onnx lack some of the names."""
@@ -365,7 +366,7 @@ def empty_axes(case: Case) -> bool:
 
 @defect("obeys keepdims=0 of a {op} that has a split input")
 def obeyed_keepdims(case: Case) -> bool:
-    return case.has_input(1) and case.number("keepdims", 1) == 0
+    return may_lose_its_axis(case.node)
 
 
 @defect("rounds the length down by which the coordinates of this {op} go")

@@ -117,10 +117,19 @@ def _stft_errs(_node: onnx.NodeProto, _inputs: Mapping[int, Shape | None], outpu
     return outputs[0] is not None
 
 
+def may_lose_its_axis(node: onnx.NodeProto) -> bool:
+    """Whether `node` has keepdims=0 beside a split, which it then ignores by the specification, and obeys in onnxruntime.
+
+    Of the operators only SplitToSequence has both.
+    """
+    is_own = node.domain in DEFAULT_DOMAINS and facts.of(node.op_type).word("misinferred") == "rank_of_rows"
+    keeps = next((attribute for attribute in node.attribute if attribute.name == "keepdims"), None)
+    return is_own and len(node.input) > 1 and bool(node.input[1]) and keeps is not None and not keeps.i
+
+
 def _rank_errs(node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of SplitToSequence found a rank where keepdims=0 has two meanings, as the split may be a scalar."""
-    keeps = next((attribute.i for attribute in node.attribute if attribute.name == "keepdims"), 1)
-    return not keeps and 1 in inputs and len(inputs[1] or ()) == 0 and outputs[0] is not None
+    return may_lose_its_axis(node) and len(inputs.get(1) or ()) == 0 and outputs[0] is not None
 
 
 _CONDITIONS: dict[str, Callable[[onnx.NodeProto, Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {

@@ -17,8 +17,14 @@ from .transitions import is_read, newest_opset
 
 UNREAD = "split_rewrite.unread"
 """The beginning of the domain of hidden nodes. No model that is read or written has it."""
-_DOMAINS = {UNREAD: None} | {f"{UNREAD}/{domain}": domain for domain in DEFAULT_DOMAINS}
-"""The domains of hidden nodes, each with that which the node has in the model: None where it states none."""
+
+
+def _domains_of(beginning: str) -> dict[str, str | None]:
+    """The domains of hidden nodes, each with that which the node has in the model: None where it states none."""
+    return {beginning: None} | {f"{beginning}/{domain}": domain for domain in DEFAULT_DOMAINS}
+
+
+_DOMAINS = _domains_of(UNREAD)
 
 
 def hide(proto: onnx.ModelProto, operators: Iterable[str]) -> bool:
@@ -31,25 +37,36 @@ def hide(proto: onnx.ModelProto, operators: Iterable[str]) -> bool:
     for owner in (proto, *proto.functions):
         opset = default_opset(owner.opset_import)
         unread = {label for label in labels if 0 < opset <= newest_opset() and not is_read(label, opset)}
-        for node in with_inner(_body(owner).node) if unread else ():
-            if node.op_type in unread and node.domain in DEFAULT_DOMAINS:
-                node.domain = f"{UNREAD}/{node.domain}" if node.HasField("domain") else UNREAD
-                found = True
-        for domain in _DOMAINS if unread else ():
-            owner.opset_import.add(domain=domain, version=1)
+        if unread:
+            found |= hide_nodes(owner, [node for node in with_inner(_body(owner).node) if node.op_type in unread])
     return found
 
 
-def show(proto: onnx.ModelProto) -> bool:
-    """Show the hidden nodes, in place. Returns whether there were any."""
+def hide_nodes(owner: onnx.ModelProto | onnx.FunctionProto, nodes: Iterable[onnx.NodeProto], beginning: str = UNREAD) -> bool:
+    """Hide those of `nodes`, which are all of `owner`, that are of ONNX's own domain, in domains with this `beginning`.
+
+    Returns whether there are any.
+    """
     found = False
+    for node in nodes:
+        if node.domain in DEFAULT_DOMAINS:
+            node.domain = f"{beginning}/{node.domain}" if node.HasField("domain") else beginning
+            found = True
+    for domain in _domains_of(beginning):
+        owner.opset_import.add(domain=domain, version=1)
+    return found
+
+
+def show(proto: onnx.ModelProto, beginning: str = UNREAD) -> bool:
+    """Show the nodes that are hidden in domains with this `beginning`, in place. Returns whether there were any."""
+    found, domains = False, _domains_of(beginning)
     for owner in (proto, *proto.functions):
-        for entry in [entry for entry in owner.opset_import if entry.domain in _DOMAINS]:
+        for entry in [entry for entry in owner.opset_import if entry.domain in domains]:
             owner.opset_import.remove(entry)
         for node in with_inner(_body(owner).node):
-            if node.domain in _DOMAINS:
+            if node.domain in domains:
                 found = True
-                domain = _DOMAINS[node.domain]
+                domain = domains[node.domain]
                 node.ClearField("domain")
                 if domain is not None:
                     node.domain = domain

@@ -44,7 +44,10 @@ def without_shape(proto: onnx.ModelProto) -> onnx.ModelProto:
 def test_the_rank_is_unknown_where_nothing_settles_it() -> None:
     message = refusal(without_shape(unbind("Softmax<axis = -2>(e)", "[b,4]")), 11)
     assert "the rank of 'e' is unknown" in message
-    assert "Hint: choose one with --semantics specification or --semantics onnxruntime" in message
+    assert (
+        "Hint: SplitToSequence 'q' has two meanings: choose one with --semantics specification or --semantics onnxruntime"
+        in message
+    )
 
 
 @pytest.mark.parametrize("target", [11, 13, 18])
@@ -62,6 +65,22 @@ def test_a_declared_rank_or_an_operator_that_takes_one_settles_it(node: str, out
     assert [SETTLED in str(remark) for remark in result.report.warnings] == [True]
     assert result.model.graph.output == proto.graph.output
     np.testing.assert_allclose(run(result.model, {"x": X})[0], run(proto, {"x": X})[0], rtol=1e-6)
+
+
+def test_a_split_that_nothing_else_reads_is_gone() -> None:
+    alone = convert_version(unbind("Relu(e)", "[b,4]"), 18)
+    beside = convert_version(unbind("Mul(e, k)", "[b,4]", ", float k = {2}"), 18)
+    read = convert_version(unbind("Gather(e, one)", "[4]"), 18)
+    assert "one" not in {tensor.name for result in (alone, beside) for tensor in result.model.graph.initializer}
+    assert "one" in {tensor.name for tensor in read.model.graph.initializer}
+
+
+def test_a_runtime_that_lacks_the_operator_names_the_option(tmp_path: Path) -> None:
+    onnx.save(without_shape(unbind("Relu(e)", "[b,4]")), tmp_path / "in.onnx")
+    ended = command_line("--for", "tensorrt-8.6", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"))
+    assert ended.status == 1
+    assert "NVIDIA TensorRT 8.6 does not support SplitToSequence; it stays because it has two meanings" in ended.err
+    assert "Hint: choose one with --semantics" in ended.err
 
 
 def test_it_is_a_refusal_where_warnings_are() -> None:
