@@ -63,9 +63,9 @@ def sum_of_pixels(node: Node) -> None:
 
 
 def sample_by_gather(node: Node) -> None:
-    """Write the nodes that replace `node`, for any opset from 13 to 19. Batch size and lengths of the data have to be known.
+    """Write the nodes that replace `node`, for any opset from 13 to 19.
 
-    Raises Unconvertible where they are unknown, and for types and modes that older operators cannot express.
+    Raises Unconvertible where the rank of the data is unknown, and for types and modes that older operators cannot express.
     """
     kind = node.need_elem_type()
     if kind == TensorProto.FLOAT16:
@@ -74,11 +74,10 @@ def sample_by_gather(node: Node) -> None:
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
     rank = node.need_rank()
-    batch, sizes = node.need_dimension(0), [node.need_dimension(axis) for axis in range(2, rank)]
     for index in (0, 1):
         if 0 in (node.shape(index) or ()):
             raise Unconvertible(f"'{node.input(index)}' has no elements, and a Reshape cannot tell what its shape becomes")
-    _Sampler(node, kind, batch, sizes).run()
+    _Sampler(node, kind, rank - 2).run()
 
 
 def _sample_in_float(node: Node) -> None:
@@ -89,47 +88,65 @@ def _sample_in_float(node: Node) -> None:
     node.become.Cast(op.GridSample(*operands, opset=node.opset, **attributes), to=TensorProto.FLOAT16)
 
 
-class _Sampler:
-    """Writes the nodes that replace one GridSample."""
+@dataclass(frozen=True)
+class Side:
+    """One axis of the data that is sampled. What is not known before run time is the name of a scalar."""
 
-    def __init__(self, node: Node, kind: int, batch: int, sizes: list[int]) -> None:
+    count: str
+    """Its length as int64."""
+    length: float | str
+    """Its length in the type of the data."""
+    last: float | str
+    """The length less 1."""
+
+
+class _Sampler:
+    """Writes the nodes that replace one GridSample, of data with `rank` axes that are sampled."""
+
+    def __init__(self, node: Node, kind: int, rank: int) -> None:
         self.node = node
         self.op = node.op
         self.kind = kind
-        self.batch = batch
-        self.sizes = sizes
+        self.shape = [node.dimension(axis) for axis in range(rank + 2)]
+        self.sides = [self._side(axis) for axis in range(2, rank + 2)]
+        self.starts = "" if self.shape[0] == 1 else self._starts()
         self.mode = node.attr("mode", "linear")
         self.padding = node.attr("padding_mode", "zeros")
         self.aligned = bool(node.attr("align_corners", 0))
-        if self.padding == "reflection" and self.aligned and 1 in sizes:
+        if self.padding == "reflection" and self.aligned and 1 in self.shape[2:]:
             raise Unconvertible("reflection at the corners of an axis of length 1 has no meaning")
 
     def run(self) -> None:
         """Write all nodes; the GridSample becomes the last of them."""
         op = self.op
-        node, rank = self.node, len(self.sizes)
-        pixels = op.Transpose(node.input(0), perm=[0, *range(2, rank + 2), 1])
-        rows = op.int64([self.batch * prod(self.sizes)])
-        shape = op.Concat(rows, length(node, node.input(0), 1), axis=0)
-        pixels = op.Reshape(pixels, shape)
+        node, rank = self.node, len(self.sides)
+        pixels = op.Flatten(op.Transpose(node.input(0), perm=[0, *range(2, rank + 2), 1]), axis=rank + 1)
         # The last number of a position in the grid belongs to the first axis of the data.
-        taps = [self._taps(self._coordinate(rank - 1 - axis), size) for axis, size in enumerate(self.sizes)]
-        samples = self._sum(pixels, taps, [])
-        samples = op.Transpose(samples, perm=[0, 2, 1])
+        taps = [self._taps(self._coordinate(rank - 1 - axis), side) for axis, side in enumerate(self.sides)]
+        samples = op.Transpose(self._sum(pixels, taps, []), perm=[0, 2, 1])
         lengths = [length(node, node.input(1), axis) for axis in range(1, rank + 1)]
-        start = [op.int64([self.batch]), length(node, node.input(0), 1)]
-        node.become.Reshape(samples, op.Concat(*start, *lengths, axis=0))
+        kept = op.int64([size if isinstance(size, int) else 0 for size in self.shape[:2]])
+        node.become.Reshape(samples, op.Concat(kept, *lengths, axis=0))
 
     # -- nodes
+
+    def _side(self, axis: int) -> Side:
+        count = length(self.node, self.node.input(0), axis, "scalar")
+        known = self.shape[axis]
+        size = known if isinstance(known, int) else self.op.Cast(count, to=self.kind)
+        return Side(count, size, self._less(size, 1))
+
+    def _less(self, value: float | str, number: float) -> float | str:
+        """`value` - `number`; a number where the value is one."""
+        return self._calculate(self.op.Sub, value, number) if isinstance(value, str) else value - number
 
     def _number(self, value: float) -> str:
         """A scalar constant in the type of the data."""
         return self.op.const(value, self.kind)
 
-    def _calculate(self, operator: Callable[..., str], one: str | float, other: str | float) -> str:
-        """A binary operator on two values or numbers."""
-        operands = (self._number(value) if isinstance(value, int | float) else value for value in (one, other))
-        return operator(*operands)
+    def _calculate(self, operator: Callable[..., str], *operands: str | float) -> str:
+        """An operator on values or numbers."""
+        return operator(*(self._number(value) if isinstance(value, int | float) else value for value in operands))
 
     # -- coordinates
 
@@ -139,70 +156,71 @@ class _Sampler:
         node, grid = self.node, self.node.input(1)
         if node.need_elem_type(1) != self.kind:
             grid = op.Cast(grid, to=self.kind)
-        part = op.Gather(grid, op.int64(number), axis=len(self.sizes) + 1)
-        return op.Reshape(part, op.int64([self.batch, -1]))
+        part = op.Gather(grid, op.int64(number), axis=len(self.sides) + 1)
+        return op.Flatten(part, axis=1)
 
-    def _taps(self, position: str, size: int) -> list[Tap]:
-        """The pixels that contribute to each sample along an axis of length `size`."""
+    def _taps(self, position: str, side: Side) -> list[Tap]:
+        """The pixels that contribute to each sample along one axis."""
         op = self.op
         one_up = self._calculate(op.Add, position, 1)
         if self.aligned:
-            place = self._calculate(op.Mul, self._calculate(op.Div, one_up, 2), size - 1)
+            place = self._calculate(op.Mul, self._calculate(op.Div, one_up, 2), side.last)
         else:
-            place = self._calculate(op.Div, self._calculate(op.Sub, self._calculate(op.Mul, one_up, size), 1), 2)
+            place = self._calculate(op.Div, self._calculate(op.Sub, self._calculate(op.Mul, one_up, side.length), 1), 2)
         if self.mode == "nearest":
             place = op.Round(place)
         if self.padding == "border" and len(_TAPS[self.mode]) < 4:
             # The cubic curve goes on outside, over pixels of the border: so do PyTorch and onnxruntime, not onnx.reference.
-            place = self._where_outside(place, self._clamp(place, size), size)
+            place = self._where_outside(place, self._clamp(place, side), side)
         elif self.padding == "reflection":
-            place = self._reflect(place, size)
+            place = self._reflect(place, side)
         if self.padding != "zeros":  # NaN, and what comes of infinities, is not within any borders: its index would be none
             place = op.Where(op.IsNaN(place), self._number(0), place)
         if self.mode == "nearest":
-            return [self._tap(place, "", size)]
+            return [self._tap(place, "", side)]
         first = op.Floor(place)
         weights = self._weights(self._calculate(op.Sub, place, first))
         steps = _TAPS[self.mode]
         places = [self._calculate(op.Add, first, step) if step else first for step in steps]
-        return [self._tap(place, weight, size) for place, weight in zip(places, weights, strict=True)]
+        return [self._tap(place, weight, side) for place, weight in zip(places, weights, strict=True)]
 
-    def _tap(self, place: str, weight: str, size: int) -> Tap:
+    def _tap(self, place: str, weight: str, side: Side) -> Tap:
         """The pixel at `place`, moved into the axis as padding_mode says."""
         op = self.op
         if self.padding == "zeros":  # a place, which is whole, is 0 outside, also where it is NaN: its index would be none
-            inside = op.And(self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, size))
+            inside = op.And(self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, side.length))
             return Tap(op.Cast(op.Where(inside, place, self._number(0)), to=TensorProto.INT64), weight, inside)
         if self.padding == "reflection":
-            place = self._reflect(place, size)
-        return Tap(op.Cast(self._clamp(place, size), to=TensorProto.INT64), weight, "")
+            place = self._reflect(place, side)
+        return Tap(op.Cast(self._clamp(place, side), to=TensorProto.INT64), weight, "")
 
-    def _clamp(self, place: str, size: int) -> str:
-        """`place`, limited to 0 at least and `size` - 1 at most."""
-        return self.op.Clip(place, self._number(0), self._number(size - 1))
+    def _clamp(self, place: str, side: Side) -> str:
+        """`place`, limited to the first index at least and the last one at most."""
+        return self._calculate(self.op.Clip, place, 0, side.last)
 
-    def _borders(self, size: int) -> tuple[float, float]:
+    def _borders(self, side: Side) -> tuple[float, float | str]:
         """The first and the last position of an axis that count as inside."""
-        return (0, size - 1) if self.aligned else (-0.5, size - 0.5)
+        return (0, side.last) if self.aligned else (-0.5, self._less(side.length, 0.5))
 
-    def _where_outside(self, place: str, otherwise: str, size: int) -> str:
+    def _where_outside(self, place: str, otherwise: str, side: Side) -> str:
         """`otherwise` where `place` is outside the borders, else `place`."""
         op = self.op
-        low, high = self._borders(size)
+        low, high = self._borders(side)
         outside = op.Or(self._calculate(op.Less, place, low), self._calculate(op.Greater, place, high))
         return op.Where(outside, otherwise, place)
 
-    def _reflect(self, place: str, size: int) -> str:
+    def _reflect(self, place: str, side: Side) -> str:
         """`place`, reflected back and forth between the borders of the axis."""
         op = self.op
-        low, high = self._borders(size)
+        low, high = self._borders(side)
+        span = side.last if self.aligned else side.length
         way = op.Abs(self._calculate(op.Sub, place, low))
-        turns = op.Floor(self._calculate(op.Div, way, high - low))
-        rest = self._calculate(op.Sub, way, self._calculate(op.Mul, turns, high - low))
+        turns = op.Floor(self._calculate(op.Div, way, span))
+        rest = self._calculate(op.Sub, way, self._calculate(op.Mul, turns, span))
         half = op.Floor(self._calculate(op.Div, turns, 2))
         is_odd = self._calculate(op.Greater, self._calculate(op.Sub, turns, self._calculate(op.Mul, half, 2)), 0.5)
         back, forth = self._calculate(op.Sub, high, rest), self._calculate(op.Add, rest, low)
-        return self._where_outside(place, op.Where(is_odd, back, forth), size)
+        return self._where_outside(place, op.Where(is_odd, back, forth), side)
 
     # -- weights
 
@@ -240,8 +258,7 @@ class _Sampler:
         for tap in taps[len(chosen)]:
             part = self._sum(pixels, taps, [*chosen, tap])
             if tap.weight:
-                column = op.Reshape(tap.weight, op.int64([self.batch, -1, 1]))
-                part = op.Mul(part, column)
+                part = op.Mul(part, op.Unsqueeze(tap.weight, op.int64([-1])))
             parts.append(part)
         return reduce(op.Add, parts)
 
@@ -249,14 +266,23 @@ class _Sampler:
         """One pixel for each sample, [N, samples, C], with 0 outside the data if padding_mode is zeros."""
         op = self.op
         index = chosen[0].index
-        for tap, size in zip(chosen[1:], self.sizes[1:], strict=True):
-            index = op.Add(op.Mul(index, op.int64(size)), tap.index)
-        if self.batch > 1:
-            starts = (arange(self.batch) * prod(self.sizes)).reshape(-1, 1)
-            index = op.Add(index, op.int64(starts))
+        for tap, side in zip(chosen[1:], self.sides[1:], strict=True):
+            index = op.Add(op.Mul(index, side.count), tap.index)
+        if self.starts:
+            index = op.Add(index, self.starts)
         pixel = op.Gather(pixels, index, axis=0)
         if not chosen[0].inside:
             return pixel
         inside = reduce(op.And, [tap.inside for tap in chosen])
-        column = op.Reshape(inside, op.int64([self.batch, -1, 1]))
-        return op.Where(column, pixel, self._number(0))
+        return op.Where(op.Unsqueeze(inside, op.int64([-1])), pixel, self._number(0))
+
+    def _starts(self) -> str:
+        """The index of the first pixel of each image among those of all images, as a column: [N, 1]."""
+        op = self.op
+        sizes = [self.shape[0], *self.shape[2:]]
+        batch, *known = [size for size in sizes if isinstance(size, int)] or [0]
+        if len(known) == len(self.sides):
+            return op.int64((arange(batch) * prod(known)).reshape(-1, 1))
+        each = reduce(op.Mul, [side.count for side in self.sides])
+        numbers = op.Range(op.int64(0), length(self.node, self.node.input(0), 0, "scalar"), op.int64(1))
+        return op.Mul(op.Unsqueeze(numbers, op.int64([-1])), each)

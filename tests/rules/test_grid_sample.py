@@ -16,8 +16,7 @@ def proto(attributes, opset, shape="[2,3,4,5]", grid="[2,3,2,2]", out="[2,3,3,2]
 
 
 REFUSED = [
-    pytest.param(proto("", 16, "[N,3,4,5]"), 15, "'N' of 'x' is unknown", id="any batch"),
-    pytest.param(proto("", 16, "[2,3,H,5]"), 15, "'H' of 'x' is unknown", id="any height"),
+    pytest.param(proto("", 16, "[0,3,4,5]", "[0,3,2,2]", "[0,3,3,2]"), 15, "'x' has no elements", id="no images"),
     pytest.param(proto('mode="nearest"', 16, kind="int32"), 15, "only float and double are sampled", id="integers"),
     pytest.param(
         proto('padding_mode="reflection", align_corners=1', 16, "[2,3,1,5]"), 15, "an axis of length 1", id="between one corner"
@@ -68,6 +67,31 @@ def test_volumes_by_gather(mode, padding, aligned):
     np.testing.assert_allclose(run(convert_version(volume, 19).model, inputs)[0], run(volume, inputs)[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode, padding, aligned", list(itertools.product(["bilinear", "nearest", "bicubic"], PADDINGS, ALIGNED)))
+@pytest.mark.parametrize("shape", ["[N,3,4,5]", "[N,C,H,W]", "[2,3,H,5]", "[1,C,4,W]"])
+@pytest.mark.parametrize("target", [15, 9])
+def test_lengths_that_are_only_known_at_run_time(mode, padding, aligned, shape, target):
+    attributes = f'mode="{mode}", padding_mode="{padding}", align_corners={aligned}'
+    older = proto(attributes, 16, shape, "[N,A,B,2]", "[N,C,A,B]")
+    result = convert_version(older, target).model
+    for sizes in ((2, 3, 4, 5), (1, 3, 4, 5)):
+        inputs = feeds(sizes, (sizes[0], 3, 2, 2))
+        if shape[1] in ("N", str(sizes[0])):
+            np.testing.assert_allclose(run(result, inputs)[0], run(older, inputs)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_no_images_at_run_time():
+    older = proto("", 16, "[N,3,H,5]", "[N,3,2,2]", "[N,3,3,2]")
+    inputs = {"x": np.ones((0, 3, 4, 5), np.float32), "grid": np.ones((0, 3, 2, 2), np.float32)}
+    assert run(convert_version(older, 15).model, inputs)[0].shape == (0, 3, 3, 2)
+
+
+def test_volumes_of_any_length():
+    volume = proto("", 20, "[N,1,D,4,W]", "[N,3,2,2,3]", "[N,1,3,2,2]")
+    inputs = feeds((2, 1, 3, 4, 5), (2, 3, 2, 2, 3))
+    np.testing.assert_allclose(run(convert_version(volume, 19).model, inputs)[0], run(volume, inputs)[0], rtol=1e-4, atol=1e-5)
+
+
 def test_pixels_outside_do_not_count_even_if_they_are_infinite():
     older = proto("", 16, "[1,1,2,2]", "[1,1,1,2]", "[1,1,1,1]")
     inputs = {"x": np.full((1, 1, 2, 2), np.inf, np.float32), "grid": np.float32([[[[9, 9]]]])}
@@ -111,14 +135,14 @@ REWRITES = [
         15,
         'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "nearest", padding_mode = "border"> (x, p) }',
         """
-            <int64[2] rows = {4, 1}, int64 axis = {1}, int64[2] samples = {1, -1}, float number = {1}, float number_2 = {2},
+            <int64 axis = {1}, float number = {1}, float number_2 = {2},
              float number_3 = {0}, float number_4 = {-0.5}, float number_5 = {1.5}, int64 axis_2 = {0}, int64 size = {2},
              int64[4] shape = {1, 1, 1, 1}>
             {
               channels_last = Transpose <perm = [0, 2, 3, 1]> (x)
-              pixels = Reshape (channels_last, rows)
+              pixels = Flatten <axis = 3> (channels_last)
               positions = Gather <axis = 3> (p, axis)
-              positions_2 = Reshape (positions, samples)
+              positions_2 = Flatten <axis = 1> (positions)
               add = Add (positions_2, number)
               mul = Mul (add, number_2)
               sub = Sub (mul, number)
@@ -134,7 +158,7 @@ REWRITES = [
               clamped_2 = Clip (somewhere, number_3, number)
               index = Cast <to = 7> (clamped_2)
               positions_3 = Gather <axis = 3> (p, axis_2)
-              positions_4 = Reshape (positions_3, samples)
+              positions_4 = Flatten <axis = 1> (positions_3)
               add_2 = Add (positions_4, number)
               mul_2 = Mul (add_2, number_2)
               sub_2 = Sub (mul_2, number)
