@@ -1,8 +1,8 @@
 """Resize: opset 11 adds roi, sizes and coordinate modes (opset 10 has only asymmetric), 13 makes roi and scales optional, 18 adds
 axes, antialias and keep_aspect_ratio_policy, 19 half_pixel_symmetric. Before 10 the operator is called Upsample.
 
-What an older form cannot express is written out along each axis, where lengths and scales are known: a Gather for mode nearest, a
-weighted sum of Gathers for linear and cubic.
+What an older form cannot express is written out along each axis: a Gather for mode nearest, a weighted sum of Gathers for linear and
+cubic. Where lengths or scales are only known at run time, nearest and linear compute the positions.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -17,7 +17,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.computed_resize import Manner, is_computable, resize_at_run_time
+from .shared.computed_resize import Lengths, Manner, is_computable, resize_at_run_time
 from .shared.parameters import known_input
 from .shared.resampling import Filter
 from .shared.spelled_resize import (
@@ -25,8 +25,9 @@ from .shared.spelled_resize import (
     SCALES,
     SIZES,
     is_antialiased,
-    is_known,
+    is_fixed,
     meaning_of_length,
+    require_known_axes,
     require_scales,
     rounded_otherwise,
     scaled,
@@ -76,13 +77,11 @@ def drop_symmetric_coordinates(node: Node) -> None:
 @downgrade("Resize", 18)
 def entries_for_all_axes(node: Node) -> None:
     """axes is removed: roi, scales and sizes get entries for all axes. Antialiasing and aspect ratio policies are written out."""
-    if is_antialiased(node):
-        spell_out(node)
+    if is_antialiased(node) or (node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" and node.has_input(SIZES)):
+        _leave_out_empty(node)
+        _write_out(node)
         return
     node.pop_attr("antialias")
-    if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" and node.has_input(SIZES):
-        spell_out(node)
-        return
     node.pop_attr("keep_aspect_ratio_policy")
     axes = node.pop_attr("axes")
     if axes is None:
@@ -120,27 +119,43 @@ def keep_asymmetric(node: Node) -> None:
 
 
 def _write_out(node: Node) -> None:
-    """Write the node as Gathers: at fixed positions, or at computed ones if the sizes or scales are computed."""
+    """Write the node as Gathers: at fixed positions, or at computed ones if the lengths, here or in the result, are computed."""
     manner = Manner(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
+        is_antialiased(node),
     )
-    if is_known(node) or not is_computable(manner):
+    if is_fixed(node) or not is_computable(manner) or (manner.antialias and node.attr("exclude_outside", 0)):
         spell_out(node)
-    elif node.has_input(SIZES):
-        resize_at_run_time(node, manner, sizes=node.input(SIZES))
+        return
+    require_known_axes(node)
+    axes = from_the_front(node.attr("axes", list(range(node.need_rank()))), node.need_rank())
+    if node.has_input(SIZES):
+        policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        resize_at_run_time(node, manner, Lengths(axes, sizes=node.input(SIZES), policy=policy))
     else:
         if manner.coordinates in ("align_corners", "pytorch_half_pixel"):
             meaning_of_length(node)
-        resize_at_run_time(node, manner, scales=node.input(SCALES))
+        resize_at_run_time(node, manner, _by_scales(node, axes))
+
+
+def _by_scales(node: Node, axes: list[int]) -> Lengths:
+    """The lengths that the scales of a Resize make; axes that are known to keep theirs are left out."""
+    known = node.constant(SCALES)
+    require_scales(known)
+    if known is None or known.size != len(axes):
+        return Lengths(axes, scales=node.input(SCALES))
+    changed = [number for number, scale in enumerate(known) if scale != 1]
+    return Lengths([axes[number] for number in changed], scales=node.op.const(known[changed], np.float32))
 
 
 @decompose("Resize", opset=9)
 def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks no axis becomes Upsample; any other, and one whose scales are computed, is written out as Gathers."""
     if node.constant(1) is None:
-        resize_at_run_time(node, Manner(node.attr("mode", "nearest"), "asymmetric", "as_10"), scales=node.input(1))
+        manner = Manner(node.attr("mode", "nearest"), "asymmetric", "as_10")
+        resize_at_run_time(node, manner, Lengths(list(range(node.need_rank())), scales=node.input(1)))
         return
     scales = node.const_input(1, "the scales")
     require_scales(scales)

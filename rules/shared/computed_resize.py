@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,19 @@ class Manner(NamedTuple):
     mode: str
     coordinates: str
     rounding: str
+    antialias: bool = False
+
+
+class Lengths(NamedTuple):
+    """What decides the lengths in the result: `sizes` or `scales`, the name of a vector with a number for each of `axes`.
+
+    By a `policy`, which is keep_aspect_ratio_policy, all of these axes are scaled alike.
+    """
+
+    axes: Sequence[int]
+    sizes: str = ""
+    scales: str = ""
+    policy: str = "stretch"
 
 
 class _Axis(NamedTuple):
@@ -45,29 +59,48 @@ def is_computable(manner: Manner) -> bool:
     return manner.mode in _MODES and manner.coordinates in _COORDINATES
 
 
-def resize_at_run_time(node: Node, manner: Manner, *, sizes: str = "", scales: str = "") -> None:
-    """Write the node as Gathers along its axes, whose `sizes` or `scales` are computed. The nodes are those of opset 9."""
+def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
+    """Write the node as Gathers along its axes, of which the lengths, here or in the result, are computed. The nodes are those of
+    opset 9, and with antialiasing those of opset 17.
+    """
     kind, rank = node.need_elem_type(), node.need_rank()
     if manner.mode != "nearest" and kind not in (_FLOAT, TensorProto.DOUBLE):
         raise Unconvertible(f"mode {manner.mode} of this type is rounded in ways that differ", "cast the input to float")
     if manner.mode == "nearest":
         node.caution("its sizes are computed at run time: positions between two elements are rounded as onnxruntime does, in float")
-    op = node.op
-    lengths = op.Cast(op.Shape(node.input(0)), to=_FLOAT)
-    if sizes:
-        resized = op.Cast(sizes, to=_FLOAT)
-        scales = op.Div(resized, lengths)
-    else:
-        resized = op.Floor(op.Mul(lengths, scales))
     node.approximate = manner.mode != "nearest"
     data = node.input(0)
-    for axis in range(rank):
-        if sizes and _keeps_length(node, axis):
-            continue
-        index = op.int64([axis])
-        along = _Axis(*(op.Gather(values, index, axis=0) for values in (lengths, resized, scales)))
-        data = _resampled(node, data, axis, rank, _places(node, along, manner.coordinates), along, manner)
+    for axis, along in _measured(node, given, rank).items():
+        places = _places(node, along, manner.coordinates)
+        if manner.antialias:
+            data = _smoothed(node, data, axis, rank, places, along)
+        else:
+            data = _resampled(node, data, axis, rank, places, along, manner)
     node.give(data)
+
+
+def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
+    """The lengths and scales of those of the axes that are not known to keep their length."""
+    op = node.op
+    lengths = op.Cast(op.Shape(node.input(0)), to=_FLOAT)
+    if given.axes != list(range(rank)):
+        lengths = op.Gather(lengths, op.int64(list(given.axes)), axis=0)
+    if not given.sizes:
+        scales, resized = given.scales, op.Floor(op.Mul(lengths, given.scales))
+    else:
+        resized = op.Cast(given.sizes, to=_FLOAT)
+        scales = op.Div(resized, lengths)
+    is_common = given.policy != "stretch" and bool(given.sizes)
+    if is_common:
+        scales = (op.ReduceMin if given.policy == "not_larger" else op.ReduceMax)(scales, keepdims=1)
+        resized = op.Floor(op.Add(op.Mul(scales, lengths), op.const(0.5, np.float32)))
+    found: dict[int, _Axis] = {}
+    for number, axis in enumerate(given.axes):
+        if not (given.sizes and _keeps_length(node, axis)):
+            index = op.int64([number])
+            length, new = (op.Gather(values, index, axis=0) for values in (lengths, resized))
+            found[axis] = _Axis(length, new, scales if is_common else op.Gather(scales, index, axis=0))
+    return found
 
 
 def _keeps_length(node: Node, axis: int) -> bool:
@@ -110,6 +143,33 @@ def _resampled(node: Node, data: str, axis: int, rank: int, place: str, along: _
     share = share if kind == _FLOAT else op.Cast(share, to=kind)
     low, high = (op.Gather(data, op.Cast(index, to=_INT64), axis=axis) for index in (before, after))
     return op.Add(op.Mul(low, op.Sub(op.const(1, kind), share)), op.Mul(high, share))
+
+
+def _smoothed(node: Node, data: str, axis: int, rank: int, place: str, along: _Axis) -> str:
+    """The elements of `data` around the positions `place` along the axis, weighted by a triangle that is as wide as the axis shrinks.
+
+    What lies beyond the borders is the element there. An element of weight 0 does not count, since 0 times infinity is NaN.
+    """
+    op = node.op
+    zero, one, inner = op.const(0, np.float32), op.const(1, np.float32), op.int64([1])
+    shrink = op.Min(along.scale, one)
+    reach = op.Div(one, shrink)
+    width = op.Floor(op.Add(op.Div(op.const(2, np.float32), shrink), one))
+    column = op.Unsqueeze(place, inner)
+    first = op.Ceil(op.Sub(column, reach))
+    taken = op.Add(first, op.Range(zero, op.Squeeze(width, op.int64([0])), one))
+    weights = op.Relu(op.Sub(one, op.Mul(op.Abs(op.Sub(taken, column)), shrink)))
+    last = op.Sub(along.length, one)
+    weights = op.Div(weights, op.ReduceSum(weights, inner))
+    parts = op.Gather(data, op.Cast(op.Min(op.Max(taken, zero), last), to=_INT64), axis=axis)
+    kind = node.need_elem_type()
+    if kind != _FLOAT:
+        weights = op.Cast(weights, to=kind)
+    if axis < rank - 1:
+        weights = op.Unsqueeze(weights, op.int64(list(range(2, rank - axis + 1))))
+    nothing = op.const(0, kind)
+    weighted = op.Where(op.Greater(weights, nothing), op.Mul(parts, weights), nothing)
+    return op.ReduceSum(weighted, op.int64([axis + 1]), keepdims=0)
 
 
 def _rounded(node: Node, place: str, along: _Axis, rounding: str) -> str:

@@ -34,20 +34,26 @@ def is_antialiased(node: Node) -> bool:
     return bool(node.attr("antialias", 0)) and node.attr("mode", "nearest") != "nearest"
 
 
-def is_known(node: Node) -> bool:
-    """Whether sizes or scales are constant, or the shapes of data and result say enough about them."""
-    if not node.has_input(SIZES):
-        axes = list(range(node.need_rank()))
-        return node.constant(SCALES) is not None or _aligned(node, axes) is not None
-    shape = node.shape(node.output(0))
-    return node.constant(SIZES) is not None or (shape is not None and all(isinstance(dim, int) for dim in shape))
+def is_fixed(node: Node) -> bool:
+    """Whether sizes or scales are known, and the lengths of the data along the axes that they change: as constants, or by the shape of
+    the result.
+    """
+    rank = node.need_rank()
+    axes = from_the_front(node.attr("axes", list(range(rank))), rank)
+    if node.has_input(SIZES):
+        is_stated = node.constant(SIZES) is not None or all(isinstance(node.dimension(axis, node.output(0)), int) for axis in axes)
+        return is_stated and all(isinstance(node.dimension(axis), int) for axis in axes)
+    scales = node.constant(SCALES)
+    if scales is None:
+        return _aligned(node, axes) is not None
+    return all(scale == 1 or isinstance(node.dimension(axis), int) for axis, scale in zip(axes, scales, strict=False))
 
 
 def spell_out(node: Node) -> None:
     """Write the node as Gathers. It has the form of opset 11 to 19, with the inputs roi, scales and sizes."""
     if 0 in (node.shape(0) or ()):
         raise Unconvertible(f"'{node.input(0)}' has no elements to gather")
-    _require_known_axes(node)
+    require_known_axes(node)
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
@@ -59,7 +65,7 @@ def spell_out(node: Node) -> None:
     spell_out_with(node, _samplings(node), how)
 
 
-def _require_known_axes(node: Node) -> None:
+def require_known_axes(node: Node) -> None:
     """Raises Unconvertible where lengths follow a policy for axes that count from the end, unless the specification's meaning is
     chosen.
     """

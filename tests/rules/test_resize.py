@@ -47,7 +47,7 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="a_policy_for_axes_from_the_back",
         ),
         pytest.param(
-            _by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1', "1, 1, H, W"),
+            _by_scales("1, 1, 0.5, 0.5", 'mode = "cubic", antialias = 1', "1, 1, H, W"),
             *(18, 17, "the axis dimension 'H' of 'x' is unknown"),
             id="antialias_of_an_unknown_length",
         ),
@@ -75,7 +75,7 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="a_region_that_is_no_vector",
         ),
         pytest.param(
-            _by_scales("1, 1, 2, 2", 'mode = "linear"', "1, 1, H, W"),
+            _by_scales("1, 1, 2, 2", 'mode = "cubic"', "1, 1, H, W"),
             *(13, 10, "the axis dimension 'H' of 'x' is unknown"),
             id="half_pixel_of_an_unknown_length",
         ),
@@ -436,3 +436,67 @@ def test_axes_that_keep_their_length_are_left_alone() -> None:
     assert _ops(result).count("NonZero") == 2
     given = {"x": IMAGE, "z": np.array([10, 3], np.int64)}
     np.testing.assert_array_equal(*run(result, given), *run(model(text, 13), given), strict=True)
+
+
+# -- data of open lengths
+
+LENGTHS = [(5, 6), (20, 31), (7, 9), (3, 40), (8, 16), (1, 2)]
+
+
+def _assert_resizes_any(source: onnx.ModelProto, target: int) -> None:
+    result = convert_version(source, target).model
+    assert "Resize" not in _ops(result)
+    for height, width in LENGTHS:
+        given = {"x": np.random.default_rng(height).standard_normal((2, 3, height, width)).astype(np.float32)}
+        expected, got = run(source, given)[0], run(result, given)[0]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5, strict=True)
+
+
+def _of_open_lengths(operand: str, attributes: str, opset: int, names: str) -> onnx.ModelProto:
+    text = f"g (float[N, C, H, W] x) => (float[N, C, A, B] y) <{operand}> {{ y = Resize <{attributes}> ({names}) }}"
+    return model(text, opset)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_a_policy_for_open_lengths(mode: str, policy: str, coordinates: str) -> None:
+    attributes = f'axes = [2, 3], keep_aspect_ratio_policy = "{policy}", mode = "{mode}", '
+    attributes += f'coordinate_transformation_mode = "{coordinates}"'
+    source = _of_open_lengths("int64[2] z = {7, 9}", attributes, 18, "x, , , z")
+    for target in (17, 9):
+        _assert_resizes_any(source, target)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("policy", ["stretch", "not_larger"])
+def test_antialias_of_open_lengths(policy: str, coordinates: str) -> None:
+    attributes = f'axes = [2, 3], antialias = 1, keep_aspect_ratio_policy = "{policy}", mode = "linear", '
+    attributes += f'coordinate_transformation_mode = "{coordinates}"'
+    source = _of_open_lengths("int64[2] z = {4, 9}", attributes, 18, "x, , , z")
+    for target in (17, 9):
+        _assert_resizes_any(source, target)
+
+
+@pytest.mark.parametrize(("scales", "target"), [("1, 1, 0.5, 0.25", 17), ("1, 1, 0.3, 2.5", 17), ("1, 1, 1, 0.6", 12)])
+def test_antialias_by_scales_of_open_lengths(scales: str, target: int) -> None:
+    operand = f"float[4] s = {{{scales}}}"
+    _assert_resizes_any(_of_open_lengths(operand, 'antialias = 1, mode = "linear"', 18, "x, , s"), target)
+
+
+def test_an_element_of_weight_0_does_not_count() -> None:
+    """An infinite element changes what is near it, and nothing else: 0 times infinity is NaN."""
+    source = _of_open_lengths("float[4] s = {1, 1, 0.5, 0.5}", 'antialias = 1, mode = "linear"', 18, "x, , s")
+    data = np.ones((1, 1, 16, 16), np.float32)
+    data[0, 0, 4, 4] = np.inf
+    (got,) = run(convert_version(source, 17).model, {"x": data})
+    assert not np.isnan(got).any()
+    assert np.isinf(got).sum() == np.isinf(run(source, {"x": data})[0]).sum()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("target", [10, 9])
+def test_scales_of_open_lengths(mode: str, target: int) -> None:
+    source = _of_open_lengths("float[4] s = {1, 1, 2, 2.5}", f'mode = "{mode}"', 13, "x, , s")
+    _assert_resizes_any(source, target)
+    assert _ops(convert_version(source, target).model).count("NonZero") == 2
