@@ -1,8 +1,8 @@
 """Resize: opset 11 adds roi, sizes and coordinate modes (opset 10 has only asymmetric), 13 makes roi and scales optional, 18 adds
 axes, antialias and keep_aspect_ratio_policy, 19 half_pixel_symmetric. Before 10 the operator is called Upsample.
 
-What an older form cannot express is written out along each axis: a Gather for mode nearest, a weighted sum of Gathers for linear and
-cubic. Where lengths or scales are only known at run time, nearest and linear compute the positions.
+What an older form cannot express is written out along each axis: a Gather for mode nearest, a weighted sum of Gathers for linear
+and cubic. Where lengths or scales are only known at run time, nearest and linear compute the positions.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 

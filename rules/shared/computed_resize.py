@@ -146,7 +146,7 @@ def _resampled(node: Node, data: str, axis: int, rank: int, place: str, along: _
 
 
 def _smoothed(node: Node, data: str, axis: int, rank: int, place: str, along: _Axis) -> str:
-    """The elements of `data` around the positions `place` along the axis, weighted by a triangle that is as wide as the axis shrinks.
+    """The elements of `data` around the positions `place` along the axis, weighted by a triangle as wide as the axis shrinks.
 
     What lies beyond the borders is the element there. An element of weight 0 does not count, since 0 times infinity is NaN.
     """

@@ -35,9 +35,7 @@ def is_antialiased(node: Node) -> bool:
 
 
 def is_fixed(node: Node) -> bool:
-    """Whether sizes or scales are known, and the lengths of the data along the axes that they change: as constants, or by the shape of
-    the result.
-    """
+    """Whether sizes or scales are known, and so are the lengths of the data along the axes that they change."""
     rank = node.need_rank()
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     if node.has_input(SIZES):
