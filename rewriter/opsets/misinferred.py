@@ -33,6 +33,13 @@ Slice-11 means the same and is inferred right.
 """
 
 
+def stated_shape(node: onnx.NodeProto, opset: int) -> list[int] | None:
+    """The shape that `node`, if it is a Reshape below opset 5, states as an attribute, which onnx ignores; else None."""
+    if node.op_type != "Reshape" or opset >= 5:
+        return None
+    return next((list(attribute.ints) for attribute in node.attribute if attribute.name == "shape"), None)
+
+
 def cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
     known = constants(model)
     return any(has_unknown_steps(node, known) for node, _ in nodes_with_opset(model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import onnx
 import onnx.parser
@@ -11,7 +11,7 @@ from onnx import TypeProto
 from . import facts
 from .all_nodes import constants, default_opset, nodes_with_opset
 from .facts import DEFAULT_DOMAINS
-from .misinferred import WRONG_SYMBOLS, cuts_by_unknown_steps, has_unknown_steps, keeps_its_input
+from .misinferred import WRONG_SYMBOLS, cuts_by_unknown_steps, has_unknown_steps, keeps_its_input, stated_shape
 
 _STAND_INS = "split_rewrite.stand_ins"
 
@@ -21,6 +21,8 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {default_opset(entries) for entries in imports}
     if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_steps(model)):
+        return True
+    if b"Reshape" in serialized and min(opsets) < 5:
         return True
     return any(
         op_type.encode() in serialized
@@ -36,12 +38,15 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     Returns the old nodes by their position.
     """
     replaced: dict[int, onnx.NodeProto] = {}
+    functions: dict[str, onnx.FunctionProto] = {}
     known = constants(model)
     for index, (node, opset) in enumerate(nodes_with_opset(model)):
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
         is_kept, is_cut_anyhow = keeps_its_input(node.op_type, opset), has_unknown_steps(node, known)
-        if not is_kept and not is_cut_anyhow and ((node.op_type, opset) != WRONG_SYMBOLS or len(node.input) not in _SLICES):
+        is_cut_wrongly = (node.op_type, opset) == WRONG_SYMBOLS and len(node.input) in _SLICES
+        shape = stated_shape(node, opset)
+        if shape is None and not (is_kept or is_cut_anyhow or is_cut_wrongly):
             continue
         replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
         if is_kept:
@@ -50,12 +55,17 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
         elif is_cut_anyhow:
             node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
             del node.input[2:]
+        elif shape is not None:
+            function = _reshape_to(shape)
+            functions[function.name] = function
+            node.domain, node.op_type = _STAND_INS, function.name
+            del node.input[1:], node.attribute[:]
         else:
             node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
-    if any(before.op_type == "Slice" for before in replaced.values()):
+    if functions or any(before.op_type == "Slice" for before in replaced.values()):
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
-        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW))
+        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW, *functions.values()))
     return replaced
 
 
@@ -91,6 +101,17 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
 """The stand-in for Slice along axes or by steps that are not constant."""
+
+
+def _reshape_to(shape: Sequence[int]) -> onnx.FunctionProto:
+    """A Reshape to `shape`, whose entries 0 and -1 mean in every version what they mean in the first."""
+    stated = onnx.helper.make_tensor("", onnx.TensorProto.INT64, [len(shape)], shape)
+    nodes = [
+        onnx.helper.make_node("Constant", [], ["shape"], value=stated),
+        onnx.helper.make_node("Reshape", ["data", "shape"], ["result"]),
+    ]
+    name = "_".join(["Reshape", *map(str, shape)])
+    return onnx.helper.make_function(_STAND_INS, name, ["data"], ["result"], nodes, [onnx.helper.make_opsetid("", 13)])
 
 
 def hidden(serialized: bytes, wrong: Mapping[int, dict[str, TypeProto]], replaced: dict[int, onnx.NodeProto]) -> bytes:

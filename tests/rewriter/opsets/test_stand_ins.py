@@ -92,3 +92,13 @@ def test_what_it_cuts_elsewhere_is_known() -> None:
 
 def test_it_is_not_known_whether_the_parts_broadcast() -> None:
     assert "an unknown dimension may or may not equal 'N'" in refusal(model(CUT, 10), 6)
+
+
+def test_the_shape_that_a_reshape_below_opset_5_states_is_known() -> None:
+    source = model(
+        "g (float[N,3,4] x) => (float y) { a = Reshape <shape = [-1, 12]> (x) b = Reshape <shape = [0, 2, 6]> (a) y = Relu (b) }", 4
+    )
+    assert inferred_shapes(source)["a"] == (None, 12)
+    assert inferred_shapes(source)["b"] == (None, 2, 6)
+    source = model("g (float[N,3,4] x) => (float[A,B] y) { a = Reshape <shape = [-1, 12]> (x) y = Softmax (a) }", 4)
+    assert [node.op_type for node in convert_version(source, 13).model.graph.node] == ["Reshape", "Softmax"]
