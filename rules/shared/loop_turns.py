@@ -11,6 +11,7 @@ import numpy as np
 from onnx import GraphProto
 
 from ...rewriter.graph.node import Node, Subgraph
+from .written_out import nodes_within
 
 FIRST = 2
 """The position of the first carried value in the inputs of a Loop and of its body."""
@@ -27,21 +28,8 @@ def few_turns(node: Node, body: Subgraph) -> int | None:
     starts = not node.has_input(1) or _is_true(node, node.input(1))
     goes_on = starts and _goes_on(body)
     stacks = len(graph.output) > len(graph.input) - 1
-    too_many = turns * _nodes_of(body) > MOST_NODES or (stacks and turns == 0)
+    too_many = turns * nodes_within(body) > MOST_NODES or (stacks and turns == 0)
     return None if not goes_on or too_many or len(graph.input) != len(node.inputs) else turns
-
-
-def _nodes_of(body: Subgraph) -> int:
-    """The number of nodes in the body, in which a node with subgraphs counts as what it may become: a Loop as all its turns."""
-    total = len(body.proto.node)
-    for proto in body.proto.node:
-        output = next(filter(None, proto.output), "")
-        inner = body.maker(output) if output and any(attribute.HasField("g") for attribute in proto.attribute) else None
-        if inner is not None:
-            count = inner.constant(0) if inner.op_type == "Loop" else None
-            turns = int(count.reshape(-1)[0]) if count is not None and count.size == 1 else 1
-            total += sum(max(turns, 1) * _nodes_of(graph) for graph in inner.subgraphs())
-    return total
 
 
 def _is_true(place: Node | Subgraph, name: str) -> bool:

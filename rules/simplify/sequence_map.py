@@ -11,6 +11,7 @@ from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Subgraph
 from ..shared.sequence_origin import elements
+from ..shared.written_out import nodes_within
 
 MAX_NODES = 4096
 """The number of nodes that one SequenceMap may become."""
@@ -22,9 +23,9 @@ def inline_body(node: Node) -> None:
     (inner,) = node.subgraphs()
     body = inner.proto
     arguments = _arguments(node, body)
-    count = len(arguments)
-    if count * len(body.node) > MAX_NODES:
-        raise NotSimplified(f"{count} copies of {len(body.node)} nodes are more than the {MAX_NODES} that are written out")
+    count, size = len(arguments), nodes_within(inner)
+    if count * size > MAX_NODES:
+        raise NotSimplified(f"{count} copies of {size} nodes are more than the {MAX_NODES} that are written out")
     if len(body.output) != len(node.outputs):
         raise NotSimplified(f"its body gives {len(body.output)} outputs, and the node has {len(node.outputs)}")
     if count == 0:
