@@ -1,4 +1,6 @@
-"""Wrong versions of a right model: `structural` ones differ in one place of the graph, `regional` ones in one region of values."""
+"""Wrong versions of a right model: `structural` ones differ in one place of the graph, `regional` ones in one region of values,
+`shaped` ones in the rank, the shape or the order of one value.
+"""
 
 from __future__ import annotations
 
@@ -188,6 +190,42 @@ def _swap_outputs(random: Random, model: ModelProto) -> str:
     one, other = random.sample(range(len(node.output)), 2)
     node.output[one], node.output[other] = node.output[other], node.output[one]
     return node.op_type
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+_RESHAPERS: dict[str, tuple[str, dict[str, int]]] = {
+    "turned": ("Transpose", {}),
+    "rows joined": ("Flatten", {"axis": 1}),
+    "all joined": ("Flatten", {"axis": 0}),
+    "dimensions of 1 gone": ("Squeeze", {}),
+}
+"""Nodes that change only the shape, or the order, of what they read."""
+
+
+def shaped(random: Random, model: ModelProto, count: int) -> Iterator[Mutant]:
+    """Up to `count` mutants of which one value has another rank or shape; its outputs state the shapes that onnx infers."""
+    places = [(index, name) for index, node in enumerate(_nodes(model)) for name in node.output if name]
+    places += [(-1, value.name) for value in model.graph.input]
+    choices = [(place, kind) for place in places for kind in _RESHAPERS]
+    for (index, name), kind in random.sample(choices, min(count, len(choices))):
+        mutant = ModelProto.FromString(model.SerializeToString())
+        op_type, attributes = _RESHAPERS[kind]
+        read = f"{name}_before"
+        if index < 0:
+            for node in mutant.graph.node:
+                node.input[:] = [read if other == name else other for other in node.input]
+            made = helper.make_node(op_type, [name], [read], **attributes)
+        else:
+            node = mutant.graph.node[index]
+            node.output[:] = [read if other == name else other for other in node.output]
+            made = helper.make_node(op_type, [read], [name], **attributes)
+        mutant.graph.node.insert(index + 1, made)
+        del mutant.graph.value_info[:]
+        for value in mutant.graph.output:
+            value.type.tensor_type.ClearField("shape")
+        yield Mutant(kind, f"{name} by {op_type}", onnx.shape_inference.infer_shapes(mutant))
 
 
 # --- regional ---------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from mutants import REGIONAL_OPSET, Mutant, regional, structural
+from mutants import REGIONAL_OPSET, Mutant, regional, shaped, structural
 from onnx import ModelProto
 from opset_matrix import collect_cases
 from pairs import PAIRS
@@ -190,7 +190,7 @@ def trials(bench: Bench, seed: int, forms: list[str], per_operator: int, per_mod
         for name, (one, other, feeds) in PAIRS.items():
             right = Right(name, one, one, feeds, EXACT)
             yield bench.trial("regional", right, Mutant("by hand", "", other))
-    if not {"structural", "regional"} & set(forms):
+    if not {"structural", "shapes", "regional"} & set(forms):
         return
     for right in right_results(random, per_operator):
         if not bench.is_equal(right):
@@ -198,6 +198,9 @@ def trials(bench: Bench, seed: int, forms: list[str], per_operator: int, per_mod
         if "structural" in forms:
             for mutant in structural(random, right.result, per_model):
                 yield bench.trial("structural", right, mutant)
+        if "shapes" in forms:
+            for mutant in shaped(random, right.result, per_model):
+                yield bench.trial("shapes", right, mutant)
         raised = next(_converted(right.name, right.original, REGIONAL_OPSET, right.feeds), None)
         if "regional" in forms and raised is not None:
             for mutant in regional(random, raised.result, per_model, raised.original):
@@ -207,7 +210,7 @@ def trials(bench: Bench, seed: int, forms: list[str], per_operator: int, per_mod
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--forms", nargs="+", default=["structural", "regional", "pairs"])
+    parser.add_argument("--forms", nargs="+", default=["structural", "shapes", "regional", "pairs"])
     parser.add_argument("--per-operator", type=int, default=1, help="node tests of each operator")
     parser.add_argument("--per-model", type=int, default=4, help="mutants of each form, of each model")
     given = parser.parse_args()
