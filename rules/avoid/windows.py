@@ -220,7 +220,8 @@ def cut_by_slice(node: Node) -> None:
     """Negative padding becomes a Slice that cuts off the elements.
 
     It stands behind the Pad if an axis may be shorter than what is cut off, so that it cuts off what is added to the other side.
-    That is exact for all types and lengths.
+    That is exact for all types and lengths. Modes other than constant are refused. Padding that is computed at run time is taken
+    to add elements only.
     """
     widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
     if all(width >= 0 for width in widths):
