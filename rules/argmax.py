@@ -15,7 +15,10 @@ from .shared.indices import length
 @avoid("ArgMax with select_last_index", ("ArgMax", "ArgMin"), opset=11)
 @downgrade(("ArgMax", "ArgMin"), 12)
 def search_from_the_back(node: Node) -> None:
-    """select_last_index=1 becomes a search for the first index in the reversed axis, subtracted from the last index."""
+    """select_last_index=1 becomes a search for the first index in the reversed axis, subtracted from the last index.
+
+    It is exact for all types and lengths.
+    """
     op = node.op
     if not node.pop_attr("select_last_index", 0):
         return

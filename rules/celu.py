@@ -20,7 +20,7 @@ def scaled_elu(node: Node) -> None:
     """The node becomes alpha * Elu(x / alpha) if alpha is 2, 4, 8, …, else max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 
     With another alpha, the first form rounds positive numbers, and makes an infinity of the largest one. ONNX's own body is not
-    used, because it makes a vector of a scalar.
+    used, because it makes a vector of a scalar. It is right up to the last bits; bfloat16 is refused.
     """
     op = node.op
     kind = node.need_elem_type()

@@ -13,9 +13,9 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
-from ..rewriter.graph.node import MAKE_CONSTANT, Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node, Operators
 from .shared.axes import from_the_front
-from .shared.crops import require_crops_within
+from .shared.crops import may_cut_what_is_added, require_crops_within
 from .shared.indices import choose, count_up, double, length
 from .shared.parameters import axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
@@ -83,14 +83,30 @@ def pads_to_attribute(node: Node) -> None:
 def pads_to_paddings(node: Node) -> None:
     """The attribute pads is renamed to paddings; negative numbers, which paddings cannot be, become a Slice."""
     pads = node.pop_attr("pads")
-    if min(pads, default=0) < 0:
-        require_crops_within(node, pads)
-        rank = len(pads) // 2
-        data = node.input(0)
-        for axis in range(rank):
-            data = _crop(node, data, axis, pads[axis], pads[axis + rank])
-        node.set_input(0, data)
     node.set_attr("paddings", [max(pad, 0) for pad in pads])
+    if min(pads, default=0) >= 0:
+        return
+    rank = len(pads) // 2
+    sides = [(axis, pads[axis], pads[axis + rank]) for axis in range(rank)]
+    if node.attr("mode", "constant") != "constant":
+        require_crops_within(node, pads)
+    elif any(may_cut_what_is_added(node.dimension(axis), before, after) for axis, before, after in sides):
+        _crop_result(node, sides)
+        return
+    data = node.input(0)
+    for axis, before, after in sides:
+        data = _crop(node.op, data, axis, before, after)
+    node.set_input(0, data)
+
+
+def _crop_result(node: Node, sides: list[tuple[int, int, int]]) -> None:
+    """Remove from the result what negative pads remove: `sides` has an axis, and the pads before and after it."""
+    output = node.output(0)
+    data = node.detach_output(0, "padded")
+    *others, last = [entry for entry in sides if min(entry[1:]) < 0]
+    for entry in others:
+        data = _crop(node.after, data, *entry)
+    _crop(node.after, data, *last, output=output)
 
 
 def _is_float32(value: np.ndarray) -> bool:
@@ -158,7 +174,7 @@ def _pad_axis_by_axis(node: Node) -> None:
     mode = node.attr("mode", "constant")
     if pads is None:
         node.explain(f"its pads '{node.input(_PADS)}' are computed at run time", MAKE_CONSTANT)
-    else:
+    elif mode != "constant":
         require_crops_within(node, pads)
     data = node.input(0)
     for axis in range(rank):
@@ -180,20 +196,23 @@ def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
     return _Amount(None, node.op.Gather(node.input(_PADS), which, axis=0))
 
 
-def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
+def _crop(op: Operators, data: str, axis: int, before: int, after: int, output: str = "") -> str:
     """`data` without what negative pads remove, by a Slice in the form of opset 9 and before."""
     if before >= 0 and after >= 0:
         return data
     end = after if after < 0 else int(np.iinfo(np.int64).max)
-    return node.op.Slice(data, starts=[max(-before, 0)], ends=[end], axes=[axis])
+    return op.Slice(data, starts=[max(-before, 0)], ends=[end], axes=[axis], output=output)
 
 
 def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
-    """`data` padded along `axis` with blocks of the constant value."""
-    data = _slice_off(node, data, axis, before, after)
+    """`data` padded along `axis` with blocks of the constant value. What negative pads remove may be a part of these blocks."""
+    is_cut_last = may_cut_what_is_added(node.dimension(axis), before.known, after.known)
+    if not is_cut_last:
+        data = _slice_off(node, data, axis, before, after)
     fills = [_fill(node, data, axis, amount) for amount in (before, after)]
     parts = [part for part in (fills[0], data, fills[1]) if part]
-    return node.op.Concat(*parts, axis=axis) if len(parts) > 1 else data
+    data = node.op.Concat(*parts, axis=axis) if len(parts) > 1 else data
+    return _slice_off(node, data, axis, before, after) if is_cut_last else data
 
 
 def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:

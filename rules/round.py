@@ -17,7 +17,7 @@ def nearest_even(node: Node) -> None:
     """The node becomes Ceil(x), minus 1 where x is more than a half below it, or a half below it and Ceil(x) is odd.
 
     Ceil(x) - x is exact, except for x below 0.5, where it may be rounded up to a half, and Ceil(x) is 1, which is odd. For infinity
-    and NaN the comparisons are false, so these stay, and so does -0.0.
+    and NaN the comparisons are false, so these stay, and so does -0.0. bfloat16 is refused.
     """
     op = node.op
     elem_type = node.need_elem_type()

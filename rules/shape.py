@@ -14,7 +14,10 @@ from ..rewriter.graph.node import Node
 @avoid("Shape with start or end", "Shape", opset=14)
 @downgrade("Shape", 15)
 def slice_of_shape(node: Node) -> None:
-    """start and end are removed: a Slice takes this part of the whole shape."""
+    """start and end are removed: a Slice takes this part of the whole shape.
+
+    It is exact for all types and ranks.
+    """
     op = node.op
     start, end = node.pop_attr("start", 0), node.pop_attr("end", np.iinfo(np.int64).max)
     rank = node.rank()

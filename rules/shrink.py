@@ -1,4 +1,4 @@
-"""Shrink below opset 9: values between -lambd and lambd become 0, others move towards 0 by bias.
+"""Shrink below opset 9, and where a runtime is wrong: values between -lambd and lambd become 0, others move towards 0 by bias.
 
 https://onnx.ai/onnx/operators/onnx__Shrink.html
 """
@@ -9,7 +9,7 @@ from math import isfinite
 
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import avoid, decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import UNSIGNED
@@ -24,11 +24,23 @@ small integers cannot be added.
 """
 
 
+@avoid("Shrink", "Shrink", opset=9)
+def by_definition(node: Node) -> None:
+    """The node becomes ONNX's own function body for float and double, and otherwise what it becomes below opset 9.
+
+    It is exact for all types. Attributes with which the result of integers would be rounded or out of range are refused.
+    """
+    if node.need_elem_type() in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        node.expand()
+    else:
+        choose_by_bounds(node)
+
+
 @decompose("Shrink", opset=9)
 def choose_by_bounds(node: Node) -> None:
     """The input is compared with lambd, and moved by bias or set to 0, in a type that holds these attributes exactly.
 
-    ONNX's own function body is not used, because it first rounds the attributes to the type of the input.
+    ONNX's own function body is not used, because it first rounds the attributes to the type of the input, which may be narrow.
     """
     op = node.op
     kind = node.need_elem_type()

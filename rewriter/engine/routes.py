@@ -115,12 +115,13 @@ class Routes:
             self._found[key] = self._make(op_type, opset, target, None if made else self._types)
         return self._found[key]
 
-    def form_that_loses(self, op_type: str, opset: int) -> Delta | None:
-        """The form of `op_type` at `opset` if it takes fewer types than the newest version, and the model may have such types."""
+    def form_that_refuses(self, op_type: str, opset: int) -> Delta | None:
+        """The form of `op_type` at `opset` if it may not take a type that the model may have; None where it takes them all."""
         key = (op_type, opset)
         if key not in self._forms:
             form = transitions.form_of_rules(op_type, opset)
-            self._forms[key] = form if form is not None and form.loses(self._types) else None
+            is_strict = form is not None and (form.loses(self._types) or form.refuses(self._types))
+            self._forms[key] = form if is_strict else None
         return self._forms[key]
 
     def _make(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Route | None:

@@ -64,7 +64,7 @@ class Steps:
         On the way up, the node may have the form of an opset that does not accept them yet, while a later one does.
         """
         opset = max(node.opset, transitions.form_opset(node.op_type, target))
-        form = self._routes.form_that_loses(node.op_type, opset)
+        form = self._routes.form_that_refuses(node.op_type, opset)
         if form is None:
             return
         refused = form.refused_types(node.proto, node.type_string)

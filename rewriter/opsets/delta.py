@@ -62,6 +62,11 @@ class Delta:
         """Whether the source accepts one of these `types` (None: any) and the target does not."""
         return bool(self.lost_types) and (types is None or not self.lost_types.isdisjoint(types))
 
+    def refuses(self, types: frozenset[str] | None) -> bool:
+        """Whether there is one of these `types` (None: any) that the target accepts in no place."""
+        taken = frozenset[str]().union(*self._taken[0], *self._taken[1])
+        return types is None or not types <= taken
+
     # -- the gates: each edits the node or raises Unconvertible
 
     def gate_attributes(self, node: NodeProto, review: str) -> bool:

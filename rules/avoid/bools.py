@@ -14,7 +14,10 @@ from ...rewriter.graph.node import Node
 @avoid("GatherND of bool", "GatherND", opset=13)
 @avoid("Split of bool", "Split", opset=13)
 def through_int32(node: Node) -> None:
-    """The node works on int32 instead of bool, between two Casts."""
+    """The node works on int32 instead of bool, between two Casts.
+
+    It is exact for all shapes.
+    """
     if node.elem_type() != TensorProto.BOOL:
         return
     outputs = node.outputs

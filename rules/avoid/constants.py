@@ -19,7 +19,10 @@ _MOST_BYTES = 1 << 20
 @avoid("Constant without the attribute value", "Constant", opset=9)
 @avoid("Constant without the attribute value at opset 12", "Constant", opset=9)
 def plain_tensor(node: Node) -> None:
-    """The attributes value_int, value_floats, … become a tensor in the attribute value."""
+    """The attributes value_int, value_floats, … become a tensor in the attribute value.
+
+    It is exact for all types.
+    """
     if node.has_attr("value"):
         return
     value = node.constant(node.output(0))
@@ -30,20 +33,29 @@ def plain_tensor(node: Node) -> None:
 
 @avoid("ConstantOfShape without value", "ConstantOfShape", opset=9)
 def state_value(node: Node) -> None:
-    """The default value, 0, is written out."""
+    """The default value, 0, is written out.
+
+    It is exact: the default is a float.
+    """
     if not node.has_attr("value"):
         node.set_attr("value", numpy_helper.from_array(np.zeros(1, np.float32)))
 
 
 @avoid("ConstantOfShape of a scalar", "ConstantOfShape", opset=9)
 def fold_scalar(node: Node) -> None:
-    """If the shape is known, the result becomes a constant."""
+    """If the shape is known, the result becomes a constant.
+
+    It is exact for all types, up to a size of 1 MB.
+    """
     _fold(node)
 
 
 @avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
-    """The result becomes a constant."""
+    """The result becomes a constant.
+
+    It is exact for all types, up to a size of 1 MB, where runtimes agree about the result.
+    """
     if node.op_type != "Constant":
         _fold(node)
 

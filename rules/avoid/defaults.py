@@ -29,7 +29,10 @@ _WITH_DEFAULTS = {
 
 @avoid("Attribute left out", tuple(_WITH_DEFAULTS), opset=13)
 def state_defaults(node: Node) -> None:
-    """The default values are written out; for a window, its size as well."""
+    """The default values are written out; for a window, its size as well.
+
+    It is exact for all types: the defaults are those of the opset that the node has.
+    """
     schema = defs.get_schema(node.op_type, node.opset)
     for name in _WITH_DEFAULTS[node.op_type]:
         if name in schema.attributes and not node.has_attr(name):
@@ -39,7 +42,10 @@ def state_defaults(node: Node) -> None:
 
 @avoid("Attribute left out", _WINDOWS, opset=13)
 def state_window(node: Node) -> None:
-    """The default values are written out; for a window, its size as well."""
+    """The default values are written out; for a window, its size as well.
+
+    It is exact for all types. The size of the window has to be stated, or the shape of the weights known.
+    """
     kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
     for name, value in (("kernel_shape", kernel), ("strides", [1] * len(kernel))):
         if not node.has_attr(name):
@@ -48,7 +54,10 @@ def state_window(node: Node) -> None:
 
 @avoid("Squeeze without axes", "Squeeze", opset=13)
 def state_axes(node: Node) -> None:
-    """The axes of length 1 are written out."""
+    """The axes of length 1 are written out.
+
+    It is exact for all types. The shape has to be known: an open dimension may be 1.
+    """
     if node.has_attr("axes") or node.has_input(1):
         return
     axes = [axis for axis, length in enumerate(node.need_shape()) if length == 1]

@@ -15,7 +15,10 @@ from ...rewriter.graph.node import Node
 
 @avoid("Three or more operands", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
-    """The node becomes a chain of nodes with two operands each."""
+    """The node becomes a chain of nodes with two operands each.
+
+    It is exact for Max and Min of all types, and right up to the last bits for Sum and Mean.
+    """
     if len(node.inputs) < 3:
         return
     is_mean = node.op_type == "Mean"
@@ -33,7 +36,10 @@ def two_by_two(node: Node) -> None:
 
 @avoid("Pow by 3", "Pow", opset=7, exact=False)
 def multiply(node: Node) -> None:
-    """The node becomes x * x * x."""
+    """The node becomes x * x * x.
+
+    It is right up to the last bits for floating-point types, and exact for integers, which wrap around.
+    """
     exponent = node.constant(1)
     if exponent is None or exponent.size != 1 or float(exponent.reshape(())) != 3:
         return
@@ -45,7 +51,10 @@ def multiply(node: Node) -> None:
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """The node becomes a comparison: not equal to 0."""
+    """The node becomes a comparison: not equal to 0.
+
+    It is exact for all numbers: NaN is true. Strings are refused.
+    """
     if node.attr("to") != TensorProto.BOOL:
         return
     kind = node.need_elem_type()
@@ -60,13 +69,19 @@ def is_not_zero(node: Node) -> None:
 
 @avoid("Less", "Less", opset=7)
 def greater(node: Node) -> None:
-    """The node becomes a Greater with its operands swapped."""
+    """The node becomes a Greater with its operands swapped.
+
+    It is exact for all types.
+    """
     node.become.Greater(node.input(1), node.input(0))
 
 
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
-    """transA=1 becomes a separate Transpose."""
+    """transA=1 becomes a separate Transpose.
+
+    It is exact for all types.
+    """
     if node.attr("transA", 0):
         node.pop_attr("transA")
         node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))
@@ -74,7 +89,10 @@ def transpose_first(node: Node) -> None:
 
 @avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)
 def spell_out(node: Node) -> None:
-    """The node becomes Clip(x / 6 + 1/2), since some runtimes fuse it wrongly with a product into a HardSwish."""
+    """The node becomes Clip(x / 6 + 1/2), since some runtimes fuse it wrongly with a product into a HardSwish.
+
+    It is right up to the last bits for all types that HardSigmoid has.
+    """
     op = node.op
     alpha, beta = node.attr("alpha", 0.2), node.attr("beta", 0.5)
     if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5:
@@ -83,9 +101,3 @@ def spell_out(node: Node) -> None:
     scaled = op.Mul(node.input(0), op.const(alpha, kind))
     line = op.Add(scaled, op.const(beta, kind))
     node.become.Clip(line, op.const(0, kind), op.const(1, kind))
-
-
-@avoid("Shrink", "Shrink", opset=9, exact=False)
-def by_definition(node: Node) -> None:
-    """The node becomes ONNX's own function body."""
-    node.expand()

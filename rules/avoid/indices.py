@@ -14,7 +14,10 @@ from ...rewriter.graph.node import Node
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
 def along_one_axis(node: Node) -> None:
-    """The length of the axis is added to negative constant indices."""
+    """The length of the axis is added to negative constant indices.
+
+    It is exact for all types. The length of the axis has to be known.
+    """
     indices = _negative(node, 1)
     if indices is not None:
         length = node.need_dimension(node.attr("axis", 0))
@@ -23,7 +26,10 @@ def along_one_axis(node: Node) -> None:
 
 @avoid("Negative index", "GatherND", opset=13)
 def along_many_axes(node: Node) -> None:
-    """The length of its axis is added to each negative constant index."""
+    """The length of its axis is added to each negative constant index.
+
+    It is exact for all types. The lengths of the axes with negative indices have to be known.
+    """
     indices = _negative(node, 1)
     if indices is None:
         return
@@ -34,7 +40,10 @@ def along_many_axes(node: Node) -> None:
 
 @avoid("Negative index", "OneHot", opset=11)
 def of_classes(node: Node) -> None:
-    """The depth is added to negative constant indices."""
+    """The depth is added to negative constant indices.
+
+    It is exact for all types. The depth has to be constant.
+    """
     indices = _negative(node, 0)
     if indices is None or node.opset < 11:  # before 11 negative ones select nothing
         return

@@ -17,7 +17,10 @@ _OUTPUTS = ("all", "last_hidden", "last_cell")
 
 @avoid("Recurrent operator without all steps", ("GRU", "LSTM", "RNN"), opset=7)
 def take_last_step(node: Node) -> None:
-    """The output of all steps gets a name; for a single forward direction over full sequences, the last state is taken from it."""
+    """The output of all steps gets a name; for a single forward direction over full sequences, the last state is taken from it.
+
+    It is exact for all types, and for sequences of one step or more.
+    """
     if node.has_output(0):
         return
     if _ends_with_last_state(node):
@@ -28,7 +31,10 @@ def take_last_step(node: Node) -> None:
 
 @avoid("Last state of a recurrent operator", ("GRU", "LSTM", "RNN"), opset=7)
 def take_last_state(node: Node) -> None:
-    """The last state is taken from the output of all steps."""
+    """The last state is taken from the output of all steps.
+
+    It is exact for all types, and for sequences of one step or more.
+    """
     if node.is_read(2):
         raise Unconvertible(f"the last cell state '{node.output(2)}' is read", "remove it from the model")
     if not node.has_output(1):
@@ -56,7 +62,10 @@ def _take_last_step(node: Node) -> None:
 
 @avoid("Recurrent operator without last state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_outputs(node: Node) -> None:
-    """The outputs of the last states get names, even if nothing reads them."""
+    """The outputs of the last states get names, even if nothing reads them.
+
+    It is exact for all types and lengths.
+    """
     if not node.has_output(0):
         return
     for index, what in enumerate(_OUTPUTS if node.op_type == "LSTM" else _OUTPUTS[:2]):
@@ -66,7 +75,10 @@ def state_outputs(node: Node) -> None:
 
 @avoid("Recurrent operator without a first state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_first(node: Node) -> None:
-    """The initial state, 0, becomes an input."""
+    """The initial state, 0, becomes an input.
+
+    It is exact for all types. The size of the batch has to be known.
+    """
     missing = [index for index in ((5, 6) if node.op_type == "LSTM" else (5,)) if not node.has_input(index)]
     if not missing:
         return

@@ -24,7 +24,10 @@ _INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorPro
 
 @avoid("Reduce axes as an input", REDUCTIONS, opset=18)
 def leave_out_all_axes(node: Node) -> None:
-    """The axes are left out if they are all axes. Other axes are refused, because only an older opset helps."""
+    """The axes are left out if they are all axes. Other axes are refused, because only an older opset helps.
+
+    It is exact for all types and lengths.
+    """
     if not node.has_input(1):
         return
     if not _names_all_axes(node):
@@ -42,7 +45,10 @@ def refuse_axes_as_attribute(node: Node) -> None:
 
 @avoid("Reduce with noop_with_empty_axes", REDUCTIONS, opset=13)
 def reduce_nothing(node: Node) -> None:
-    """The node, which reduces nothing, becomes an Identity."""
+    """The node, which reduces nothing, becomes an Identity.
+
+    It is exact for all types, of operators that leave single elements as they are. Others are refused.
+    """
     if not node.attr("noop_with_empty_axes", 0):
         return
     axes = node.constant(1)
@@ -59,7 +65,10 @@ def reduce_nothing(node: Node) -> None:
 @avoid("Reduce axes computed at run time", REDUCTIONS, opset=18)
 @avoid("Squeeze axes computed at run time", ("Squeeze", "Unsqueeze"), opset=13)
 def fold_axes(node: Node) -> None:
-    """Axes that are computed but the same in every run become a constant."""
+    """Axes that are computed but the same in every run become a constant.
+
+    It is exact for all types and lengths.
+    """
     if not node.has_input(1) or is_stored(node, 1):
         return
     axes = node.constant(1)
@@ -70,7 +79,10 @@ def fold_axes(node: Node) -> None:
 
 @avoid("Reduce over all axes, which it names", REDUCTIONS, opset=13)
 def name_no_axes(node: Node) -> None:
-    """The axes are left out."""
+    """The axes are left out.
+
+    It is exact for all types and lengths.
+    """
     if _names_all_axes(node):
         _leave_out_axes(node)
 
@@ -89,7 +101,11 @@ def _leave_out_axes(node: Node) -> None:
 
 @avoid("Reduce over three axes or more", REDUCTIONS, opset=13, exact=False)
 def reduce_in_steps(node: Node) -> None:
-    """The node becomes several reductions over at most two axes each."""
+    """The node becomes several reductions over at most two axes each.
+
+    It is right up to the last bits for floating-point types, and exact for sums, products, minima and maxima of integers. What
+    rounds integers is refused. Near the largest number, other sums overflow: a mean may be infinite in one step only.
+    """
     named = _named_axes(node)
     if named is None or len(named) < 3:
         return

@@ -25,7 +25,10 @@ _ROUNDINGS = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 @avoid("Resize with antialias", "Resize", opset=13, exact=False)
 def filter_by_gathers(node: Node) -> None:
-    """If the lengths are known, the node becomes a weighted sum of Gathers along each axis."""
+    """If the lengths are known, the node becomes a weighted sum of Gathers along each axis.
+
+    It is right up to the last bits for float and double; other types are refused.
+    """
     if node.opset >= 18 and is_antialiased(node):
         spell_out(node)
 
@@ -33,7 +36,10 @@ def filter_by_gathers(node: Node) -> None:
 def _avoid_nearest(coordinates: str, rounding: str) -> None:
     @avoid(f"Resize to the nearest, {coordinates}, {rounding}", "Resize", opset=13)
     def gather_nearest(node: Node) -> None:
-        """If the lengths are known, the node becomes a Gather along each axis."""
+        """If the lengths are known, the node becomes a Gather along each axis.
+
+        It is exact for all types.
+        """
         if _is_of(node, "nearest", coordinates) and node.attr("nearest_mode", "round_prefer_floor") == rounding:
             spell_out(node)
 
@@ -41,7 +47,10 @@ def _avoid_nearest(coordinates: str, rounding: str) -> None:
 def _avoid_cubic(coordinates: str) -> None:
     @avoid(f"Resize cubic, {coordinates}", "Resize", opset=13, exact=False)
     def gather_cubic(node: Node) -> None:
-        """If the lengths are known, the node becomes a weighted sum of Gathers along each axis."""
+        """If the lengths are known, the node becomes a weighted sum of Gathers along each axis.
+
+        It is right up to the last bits for float and double; other types are refused.
+        """
         if _is_of(node, "cubic", coordinates):
             spell_out(node)
 

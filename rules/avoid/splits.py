@@ -14,7 +14,10 @@ from ..shared.split_sizes import explicit_sizes, known_sizes, part_count, state_
 
 @avoid("Split by num_outputs, uneven", "Split", opset=18)
 def state_uneven_sizes(node: Node) -> None:
-    """The sizes are written out."""
+    """The sizes are written out.
+
+    It is exact for all types. The length of the axis has to be known.
+    """
     if not node.has_attr("num_outputs"):
         return
     try:
@@ -28,7 +31,10 @@ def state_uneven_sizes(node: Node) -> None:
 
 @avoid("Split without sizes", "Split", opset=13)
 def state_all_sizes(node: Node) -> None:
-    """The sizes are written out."""
+    """The sizes are written out.
+
+    It is exact for all types. The length of the axis has to be known.
+    """
     if not (node.has_attr("split") or node.has_input(1)):
         state_sizes(node, _sizes(node))
 
@@ -44,7 +50,10 @@ def _sizes(node: Node) -> list[int]:
 
 @avoid("Split with a part of length 0", "Split", opset=13)
 def drop_empty_parts(node: Node) -> None:
-    """Empty parts that nothing reads are removed."""
+    """Empty parts that nothing reads are removed.
+
+    It is exact for all types. An empty part that is read is refused.
+    """
     sizes = known_sizes(node)
     if sizes is None or 0 not in sizes:
         return
@@ -62,7 +71,10 @@ def drop_empty_parts(node: Node) -> None:
 
 @avoid("Split sizes computed at run time", "Split", opset=13)
 def fold_sizes(node: Node) -> None:
-    """Sizes that are computed but the same in every run become a constant."""
+    """Sizes that are computed but the same in every run become a constant.
+
+    It is exact for all types and lengths.
+    """
     sizes = explicit_sizes(node)
     if not node.has_input(1) or is_stored(node, 1):
         return

@@ -15,14 +15,17 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ..shared.crops import require_crops_within
+from ..shared.crops import may_cut_what_is_added
 
 _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 
 
 @avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
 def pad_first(node: Node) -> None:
-    """The padding becomes a separate Pad, so that the average counts it."""
+    """The padding becomes a separate Pad, so that the average counts it.
+
+    It is exact for all types and lengths, where the padding is stated and ceil_mode is 0.
+    """
     pads = node.attr("pads", [])
     if not node.attr("count_include_pad", 0) or not any(pads):
         return
@@ -33,7 +36,10 @@ def pad_first(node: Node) -> None:
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
 def weigh_padded(node: Node) -> None:
-    """The padding becomes a separate Pad, and the result is multiplied by a factor for windows that reach into it."""
+    """The padding becomes a separate Pad, and the result is multiplied by a factor for windows that reach into it.
+
+    It is right up to the last bits. The lengths of the axes have to be known, and there may be no dilations and no ceil_mode.
+    """
     pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
     if node.attr("count_include_pad", 0) or not any(pads) or node.graph.exporter != "pytorch":
         return
@@ -41,12 +47,20 @@ def weigh_padded(node: Node) -> None:
         raise Unconvertible("the padding is automatic, or it has ceil_mode or dilations", "state pads, without the others")
     kernel = node.attr("kernel_shape")
     sizes = [node.need_dimension(axis) for axis in range(2, 2 + len(kernel))]
+    if any(size + before + after < length for size, before, after, length in zip(sizes, *_halves(pads), kernel, strict=True)):
+        raise Unconvertible("the window is longer than the axis with its padding, so the node fails if it runs")
     factor = 1 / _shares(sizes, pads, kernel, node.attr("strides", [1] * len(kernel)))
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     _pad(node, pads)
     output = node.output(0)
     mean = node.detach_output(0, "mean")
     node.after.Mul(mean, node.op.const(factor, dtype), output=output)
+
+
+def _halves(pads: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """The padding in front of each axis, and that behind it."""
+    half = len(pads) // 2
+    return pads[:half], pads[half:]
 
 
 def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> np.ndarray:
@@ -68,7 +82,10 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
 
 @avoid("LpPool with padding", "LpPool", opset=13)
 def pad_norm_first(node: Node) -> None:
-    """The padding becomes a separate Pad: zeros add nothing to a norm."""
+    """The padding becomes a separate Pad: zeros add nothing to a norm.
+
+    It is exact for all types and lengths, where ceil_mode is 0.
+    """
     pads = node.attr("pads", [])
     if not any(pads):
         return
@@ -79,34 +96,49 @@ def pad_norm_first(node: Node) -> None:
 
 @avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
 def pool_two_axes(node: Node) -> None:
-    """A Reshape before the node turns the pooled axes into two, and a Reshape after it restores the axes of the result."""
-    shape = node.need_shape()
-    if len(shape) < 5:
+    """A Reshape before the node turns the pooled axes into two, and a Reshape after it restores the axes of the result.
+
+    The maximum is exact for all types, and the mean up to the last bits. The lengths of the pooled axes have to be known.
+    """
+    rank = node.need_rank()
+    if rank < 5:
         return
-    plane = node.op.int64([*shape[:3], int(np.prod(shape[3:]))])
+    pooled = [node.need_dimension(axis) for axis in range(2, rank)]
+    # A 0 copies the length of the input, which has the same batch and channels
+    kept = [dim if isinstance(dim, int) else 0 for dim in map(node.dimension, range(2))]
+    plane = node.op.int64([*kept, pooled[0], int(np.prod(pooled[1:]))])
     node.set_input(0, node.op.Reshape(node.input(0), plane))
     output = node.output(0)
-    pooled = node.detach_output(0, "of_two_axes")
-    node.after.Reshape(pooled, node.op.int64([*shape[:2], *[1] * (len(shape) - 2)]), output=output)
+    result = node.detach_output(0, "of_two_axes")
+    node.after.Reshape(result, node.op.int64([*kept, *[1] * len(pooled)]), output=output)
 
 
 @avoid("auto_pad SAME_UPPER", _PADDED, opset=11)
 def state_upper_pads(node: Node) -> None:
-    """The automatic padding is written out; if it is odd, the larger half is at the end."""
+    """The automatic padding is written out; if it is odd, the larger half is at the end.
+
+    It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
+    """
     if node.attr("auto_pad", "NOTSET") == "SAME_UPPER":
         _state_pads(node, _padding(node))
 
 
 @avoid("auto_pad SAME_LOWER", _PADDED, opset=11)
 def state_lower_pads(node: Node) -> None:
-    """The automatic padding is written out; if it is odd, the larger half is at the beginning."""
+    """The automatic padding is written out; if it is odd, the larger half is at the beginning.
+
+    It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
+    """
     if node.attr("auto_pad", "NOTSET") == "SAME_LOWER":
         _state_pads(node, _padding(node), larger_first=True)
 
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
 def state_pads(node: Node) -> None:
-    """Even automatic padding is written out. Odd padding is refused: the specification contradicts itself about the larger side."""
+    """Even automatic padding is written out. Odd padding is refused: the specification contradicts itself about the larger side.
+
+    It is exact for all types. The lengths of the axes have to be known.
+    """
     if node.has_attr("output_shape"):
         _state_pads(node, _padding(node))
 
@@ -185,23 +217,37 @@ def _lengths(node: Node) -> tuple[Sequence[int], Sequence[int]]:
 
 @avoid("Pad by negative numbers", "Pad", opset=13)
 def cut_by_slice(node: Node) -> None:
-    """Negative padding becomes a Slice that cuts off the elements."""
-    op = node.op
+    """Negative padding becomes a Slice that cuts off the elements.
+
+    It stands behind the Pad if an axis may be shorter than what is cut off, so that it cuts off what is added to the other side.
+    That is exact for all types and lengths. Modes other than constant are refused. Padding that is computed at run time is taken
+    to add elements only.
+    """
     widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
     if all(width >= 0 for width in widths):
         return
     if node.has_input(3) or node.attr("mode", "constant") != "constant":
         raise Unconvertible("the padding is negative, and computed at run time or given for some axes only", "use a Slice instead")
-    require_crops_within(node, widths)
     half = len(widths) // 2
-    starts = [max(0, -width) for width in widths[:half]]
-    ends = [width if width < 0 else np.iinfo(np.int64).max for width in widths[half:]]
-    node.set_input(0, op.Slice(node.input(0), op.int64(starts), op.int64(ends)))
+    sides = zip(widths[:half], widths[half:], strict=True)
+    is_cut_last = any(may_cut_what_is_added(node.dimension(axis), *own) for axis, own in enumerate(sides))
+    bounds = node.op.int64([max(0, -width) for width in widths[:half]]), node.op.int64(_ends(widths[half:]))
+    if not is_cut_last:
+        node.set_input(0, node.op.Slice(node.input(0), *bounds))
     kept = [max(0, width) for width in widths]
     if node.has_attr("pads"):
         node.set_attr("pads", kept)
     else:
-        node.set_input(1, op.int64(kept))
+        node.set_input(1, node.op.int64(kept))
+    if is_cut_last:
+        output = node.output(0)
+        padded = node.detach_output(0, "padded")
+        node.after.Slice(padded, *bounds, output=output)
+
+
+def _ends(widths: Sequence[int]) -> list[int]:
+    """Where a Slice ends that cuts off what is negative among the `widths` at the end."""
+    return [width if width < 0 else np.iinfo(np.int64).max for width in widths]
 
 
 def _constant_widths(node: Node) -> list[int]:

@@ -52,8 +52,11 @@ def spell_out(node: Node) -> None:
     if 0 in (node.shape(0) or ()):
         raise Unconvertible(f"'{node.input(0)}' has no elements to gather")
     require_known_axes(node)
+    mode = node.attr("mode", "nearest")
+    if mode == "nearest" and node.attr("exclude_outside", 0):
+        raise Unconvertible("exclude_outside=1 has no meaning in mode nearest, and onnxruntime refuses it", "leave it out")
     how = Filter(
-        node.attr("mode", "nearest"),
+        mode,
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
         node.attr("cubic_coeff_a", -0.75),
@@ -125,7 +128,10 @@ def _samplings(node: Node) -> dict[int, Sampling]:
         if node.constant(SCALES) is None and (aligned := _aligned(node, axes)) is not None:
             meaning_of_length(node)
             return aligned
-        scales = dict(zip(axes, node.const_input(SCALES, "the scales").tolist(), strict=True))
+        stated = node.const_input(SCALES, "the scales").tolist()
+        if len(stated) != len(axes):
+            raise Unconvertible(f"scales has {len(stated)} entries for {len(axes)} axes", "correct the model")
+        scales = dict(zip(axes, stated, strict=True))
         found = scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
         if not cropped:
             return _settled(node, found)

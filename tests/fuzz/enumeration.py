@@ -101,10 +101,10 @@ def versions() -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(numbers)) for name, numbers in sorted(found.items())}
 
 
-def cases(op_type: str, version: int, seed: int, limit: int) -> Iterator[Case]:
-    """At most `limit` valid models of the operator in this version."""
+def cases(op_type: str, version: int, seed: int, limit: int, within: Space | None = None) -> Iterator[Case]:
+    """At most `limit` valid models of the operator in this version, of the space `within`; by default that of `SPACES`."""
     schema = onnx.defs.get_schema(op_type, version, "")
-    space = SPACES.get(op_type, Space())
+    space = within or SPACES.get(op_type, Space())
     factors = _factors(schema, space)
     random = Random(f"{seed} {op_type} {version}")
     covered: set[tuple[Any, ...]] = set()
@@ -141,7 +141,7 @@ def _factors(schema: OpSchema, space: Space) -> dict[str, Sequence[Any]]:
         "values": VALUES,
         "form": FORMS,
         "dims": DIMS,
-        "outputs": range(max(schema.min_output, 1), min(schema.max_output, len(schema.outputs)) + 1) or (1,),
+        "outputs": range(max(schema.min_output, 1), min(schema.max_output, _most_outputs(schema)) + 1) or (1,),
     }
     for constraint in schema.type_constraints:
         factors[f"type {constraint.type_param_str}"] = _types(schema, constraint.allowed_type_strs)
@@ -153,6 +153,12 @@ def _factors(schema: OpSchema, space: Space) -> dict[str, Sequence[Any]]:
         fitting = [value for value in candidates if _fits_attribute(value, attribute)]
         factors[f"attribute {name}"] = fitting or (None,)
     return factors
+
+
+def _most_outputs(schema: OpSchema) -> int:
+    """The number of outputs that are told apart, and more of those that may be any number."""
+    is_variadic = bool(schema.outputs) and schema.outputs[-1].option == OpSchema.FormalParameterOption.Variadic
+    return len(schema.outputs) + 2 * is_variadic
 
 
 def _fits_attribute(value: Any, attribute: OpSchema.Attribute) -> bool:

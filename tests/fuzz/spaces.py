@@ -92,6 +92,15 @@ def _states_sizes_once(version: int, choice: Mapping[str, Any]) -> bool:
     return _has_axis(version, choice) and None in sizes and sizes.count(None) == wanted
 
 
+def _fits_parts(version: int, choice: Mapping[str, Any]) -> bool:
+    """A Split has as many outputs as sizes, which add up to the length of the axis."""
+    shape, sizes = choice["sizes"][0], choice.get("input split", choice.get("attribute split"))
+    wanted = choice.get("attribute num_outputs") if sizes is None else len(sizes)
+    if not _states_sizes_once(version, choice) or wanted not in (None, choice["outputs"]):
+        return False
+    return sizes is None or sum(sizes) == shape[choice.get("attribute axis") or 0]
+
+
 def _fits_perm(_version: int, choice: Mapping[str, Any]) -> bool:
     perm = choice["attribute perm"]
     return perm is None or sorted(perm) == list(range(len(choice["sizes"][0])))
@@ -752,7 +761,8 @@ _LIMITS: dict[str, Fits] = {
     **dict.fromkeys(("Cast", "CastLike"), _is_convertible),
     "Slice": _has_an_end_for_each_start,
     "STFT": _has_a_window_of_one_frame,
-    **dict.fromkeys(("Split", "SplitToSequence"), _states_sizes_once),
+    "Split": _fits_parts,
+    "SplitToSequence": _states_sizes_once,
     "Squeeze": _has_axes,
     "Transpose": _fits_perm,
     "Compress": _fits_condition,

@@ -14,12 +14,12 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4) + 1
     ("text", "target", "message"),
     [
         pytest.param(
-            "g (float[3] x) => (float[1] y) <int64[2] p = {2, -4}> { y = Pad (x, p) }",
+            'g (float[3] x) => (float[1] y) <int64[2] p = {2, -4}> { y = Pad <mode = "edge"> (x, p) }',
             *(1, "pads cut 4 elements off axis 0, which has 3, and add others"),
             id="more_is_cut_off_than_there_is_while_others_are_added",
         ),
         pytest.param(
-            "g (int64[3] x) => (int64[1] y) <int64[2] p = {-4, 2}> { y = Pad (x, p) }",
+            'g (int64[3] x) => (int64[1] y) <int64[2] p = {-4, 2}> { y = Pad <mode = "reflect"> (x, p) }',
             *(10, "pads cut 4 elements off axis 0, which has 3, and add others"),
             id="the_same_of_integers",
         ),
@@ -51,6 +51,38 @@ def test_constant_pads_of_floats(mode: str, pads: str, target: int) -> None:
 def test_negative_pads(target: int) -> None:
     text = "g (float[3, 4] x) => (float[A, B] y) <int64[4] p = {-1, 1, 2, -2}, float v = {9}> { y = Pad (x, p, v) }"
     assert_same(model(text, opset=21), target, {"x": X})
+
+
+@pytest.mark.parametrize("pads", [[-4, 2], [2, -4], [-3, 3]])
+@pytest.mark.parametrize("known", ["pads and sizes", "pads", "nothing"])
+@pytest.mark.parametrize("kind", ["float", "int64"])
+def test_what_is_added_may_be_cut_off_again(pads: list[int], known: str, kind: str) -> None:
+    """A Pad may cut more off than there is, while it adds to the other side."""
+    for size in (2, 3, 6):
+        proto, feeds = _cutting_pad(pads, known, kind, size)
+        (added, behind), (above, below) = np.maximum(pads, 0), np.maximum(np.negative(pads), 0)
+        expected = np.pad(feeds["x"], (added, behind))[above : size + added + behind - below]
+        np.testing.assert_array_equal(run(proto, feeds)[0], expected)
+        assert_same(proto, 10, feeds)
+
+
+@pytest.mark.parametrize("pads", [[-4, 2], [2, -4], [-5, 5]])
+@pytest.mark.parametrize("known", ["pads and sizes", "pads"])
+def test_what_is_added_may_be_cut_off_again_at_opset_1(pads: list[int], known: str) -> None:
+    proto, feeds = _cutting_pad(pads, known, "float", 3)
+    older = convert_version(proto, 1).model
+    assert _ops(older) == ["Pad", "Slice"]
+    np.testing.assert_array_equal(run(convert_version(older, 13).model, feeds)[0], run(proto, feeds)[0])
+
+
+def _cutting_pad(pads: list[int], known: str, kind: str, size: int) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """A model with a Pad of a vector, and inputs for it."""
+    shape = size if known == "pads and sizes" else "N"
+    text = f"g ({kind}[{shape}] x, int64[2] p) => ({kind}[A] y) {{ y = Pad (x, p) }}"
+    if known != "nothing":
+        text = text.replace(", int64[2] p)", ")").replace("{ y", f"<int64[2] p = {{{str(pads)[1:-1]}}}> {{ y")
+    x = np.arange(1, size + 1).astype("float32" if kind == "float" else kind)
+    return model(text, opset=21), {"x": x} | ({"p": np.array(pads)} if known == "nothing" else {})
 
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])

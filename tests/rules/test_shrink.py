@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from avoiding import converted
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
+
+from split_rewrite.rewriter import UnconvertibleError
 
 
 def shrink(dtype: str, attributes: str) -> str:
@@ -82,3 +85,18 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint8", "float16"])
+@pytest.mark.parametrize("opset", [9, 28])
+def test_a_runtime_that_computes_it_wrongly_gets_attributes_that_are_not_rounded(dtype, opset, tmp_path):
+    proto = model(shrink(dtype, "lambd = 2.3, bias = 1.0"), opset)
+    x = np.array([0, 1, 2, 2.3, 3, 4]).astype(dtype)
+    result = converted(proto, "Shrink", tmp_path)
+    expected = np.where(x.astype(np.float32) > np.float32(2.3), x - np.ones((), x.dtype), np.zeros((), x.dtype))
+    np.testing.assert_array_equal(run(result, {"x": x})[0], expected)
+
+
+def test_a_bias_of_integers_that_is_a_fraction_is_refused_for_a_runtime(tmp_path):
+    with pytest.raises(UnconvertibleError, match=r"bias=0.5 of int16: no specification says how the result is rounded"):
+        converted(model(shrink("int16", "bias = 0.5"), 9), "Shrink", tmp_path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, model
 
 REWRITES = [
     (
@@ -52,7 +52,7 @@ REWRITES = [
         "{ transposed = Transpose <perm = [1, 0]> (a) y = Gemm (transposed, b) }",
     ),
     (
-        "elementwise.by_definition",
+        "shrink.by_definition",
         "Shrink",
         9,
         "g (float[2] x) => (float[2] y) { y = Shrink<bias = 0.5>(x) }",
@@ -83,3 +83,10 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+@pytest.mark.parametrize("kind", ["float8e4m3fn", "uint4"])
+def test_a_narrow_type_is_compared_with_0_in_a_wider_one(kind: str, tmp_path: Path) -> None:
+    proto = model(f"g ({kind}[2] x) => (bool[2] y) {{ y = Cast<to = 9>(x) }}", 21, ir_version=10)
+    result = converted(proto, "Cast to bool", tmp_path)
+    assert [node.op_type for node in result.graph.node] == ["Cast", "Cast", "Equal", "Not"]

@@ -10,6 +10,7 @@ from avoiding import PROFILE, converted, for_a_runtime
 from helpers import convert_version, model, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite.rewriter.engine.registry import Rule, registry
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
 from split_rewrite.rewriter.runtimes.probing import NO_FORMS
 
@@ -238,3 +239,15 @@ def test_each_form_of_an_operator_is_looked_at(tmp_path: Path) -> None:
     cubic = '(float[1,1,4,N] x) => (float[1,1,8,M] y) <float[4] s = {1,1,2,2}> { y = Resize<mode="cubic">(x, , s) }'
     with pytest.raises(UnconvertibleError, match=r"computes it wrongly .Resize cubic, half_pixel.: the axis dimension 'N' of 'x'"):
         convert_version(model(f"agraph {cubic}", 13), 13, options=Options(for_runtimes=[str(tmp_path / "npu.toml")]))
+
+
+RANGES = ("exact", "last bits", "refused")
+"""Words with which a rule says for which types and numbers it is right."""
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in registry if rule.kind == "avoid"], ids=lambda rule: f"{rule.form}-{rule.op_type}"
+)
+def test_each_avoidance_says_for_what_it_is_exact(rule: Rule) -> None:
+    text = rule.apply.__doc__ or ""
+    assert any(word in text for word in RANGES)

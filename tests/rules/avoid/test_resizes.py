@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, model
+
+from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
@@ -58,3 +60,18 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "opset", "message"),
+    [
+        ("2,3", "exclude_outside = 1", 13, "exclude_outside=1 has no meaning in mode nearest, and onnxruntime refuses it"),
+        ("N,M", "exclude_outside = 0", 12, "scales has 0 entries for 2 axes"),
+    ],
+)
+def test_refused(shape: str, attributes: str, opset: int, message: str, tmp_path: Path) -> None:
+    inputs = "x, , s" if opset == 13 else "x, none, none"
+    how = f'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor", {attributes}'
+    text = f"g (float[{shape}] x) => (float[A,B] y) <float[2] s = {{1, 2}}, float[0] none = {{}}> {{ y = Resize<{how}>({inputs}) }}"
+    with pytest.raises(UnconvertibleError, match=message):
+        converted(model(text, opset), "Resize to the nearest, asymmetric, floor", tmp_path)

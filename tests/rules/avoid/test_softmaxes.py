@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from avoiding import converted, for_a_runtime
+from helpers import answer, assert_rewrites, convert_version, model, run
+
+from split_rewrite.rewriter.comparison.running.messages import Failure
 
 REWRITES = [
     (
@@ -30,3 +33,37 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+FORM = "Softmax before opset 13, axis not last"
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_shapes_that_are_not_known(axis: int, tmp_path: Path) -> None:
+    before = model(f"g (float[A,B,C,3] x) => (float[A,B,C,3] y) {{ y = Softmax<axis = {axis}>(x) }}", 11)
+    result = converted(before, FORM, tmp_path)
+    for shape in ((2, 1, 4, 3), (1, 2, 2, 3), (1, 1, 1, 3)):
+        feeds = {"x": np.random.default_rng(0).normal(size=shape).astype(np.float32)}
+        np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((0, 0, 3, 3), 0), ((0, 0, 3, 3), 2), ((0, 2, 1, 3), 1), ((2, 0, 3, 3), 1)])
+def test_no_shape_is_wrong_where_the_data_is_empty(shape: tuple[int, ...], axis: int, tmp_path: Path) -> None:
+    """The result may fail there, which the report says."""
+    before = model(f"g (float[A,B,C,3] x) => (float[A,B,C,3] y) {{ y = Softmax<axis = {axis}>(x) }}", 11)
+    feeds = {"x": np.zeros(shape, np.float32)}
+    assert run(before, feeds)[0].shape == shape
+    got = answer(converted(before, FORM, tmp_path), feeds)
+    assert isinstance(got, Failure) or got[0].shape == shape
+
+
+def test_the_report_says_that_empty_data_may_fail(tmp_path: Path) -> None:
+    before = model("g (float[A,B,3] x) => (float[A,B,3] y) { y = Softmax<axis = 1>(x) }", 11)
+    report = convert_version(before, 11, options=for_a_runtime(FORM, tmp_path)).report
+    said = [remark.message for remark in report.remarks if remark.kind == "empty"]
+    assert said == ["it may fail at run time if a dimension of its input is 0, which needs opset 13"]
+
+
+def test_data_that_is_known_to_be_empty_stays_as_it_is(tmp_path: Path) -> None:
+    before = model("g (float[0,2,0] x) => (float[0,2,0] y) { y = Softmax<axis = 1>(x) }", 11)
+    assert [node.op_type for node in converted(before, FORM, tmp_path).graph.node] == ["Identity"]

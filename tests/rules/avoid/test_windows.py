@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites, convert_version, model
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter import UnconvertibleError
 
@@ -116,8 +117,63 @@ def test_a_dilated_pool_with_automatic_padding_has_two_meanings(
         convert_version(model(text, 19), 19, options=options)
 
 
-def test_a_pad_that_cuts_more_than_there_is_and_adds_to_the_other_side_is_refused(tmp_path: Path) -> None:
-    """onnxruntime adds one element then; a Slice to nothing and a Pad by two would add two."""
-    text = "g (float[3] x) => (float[1] y) <int64[2] p = {-4, 2}> { y = Pad(x, p) }"
-    with pytest.raises(UnconvertibleError, match="pads cut 4 elements off axis 0, which has 3, and add others"):
-        convert_version(model(text, 13), 13, options=for_a_runtime("Pad by negative numbers", tmp_path))
+@pytest.mark.parametrize("pads", [[-4, 2], [2, -4], [-5, 5]])
+@pytest.mark.parametrize("shape", ["3", "N"])
+@pytest.mark.parametrize("opset", [10, 21])
+def test_a_pad_may_cut_off_what_it_adds(pads: list[int], shape: str, opset: int, tmp_path: Path) -> None:
+    """onnxruntime adds one element; a Slice to nothing and a Pad by two would add two."""
+    listed = str(pads)[1:-1]
+    text = f"g (float[{shape}] x) => (float[M] y) <int64[2] p = {{{listed}}}> {{ y = Pad(x, p) }}"
+    if opset < 11:
+        text = f"g (float[{shape}] x) => (float[M] y) {{ y = Pad<pads = [{listed}]>(x) }}"
+    before = model(text, opset)
+    result = converted(before, "Pad by negative numbers", tmp_path)
+    assert [node.op_type for node in result.graph.node] == ["Pad", "Slice"]
+    for size in (3,) if shape == "3" else (2, 3, 6):
+        feeds = {"x": np.arange(1, size + 1, dtype=np.float32)}
+        np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+def test_a_pad_that_cuts_off_no_more_than_there_is_gets_less_to_pad(tmp_path: Path) -> None:
+    text = "g (float[N,2] x) => (float[M,2] y) <int64[4] p = {-1, 0, -1, 1}> { y = Pad(x, p) }"
+    result = converted(model(text, 13), "Pad by negative numbers", tmp_path)
+    assert [node.op_type for node in result.graph.node] == ["Slice", "Pad"]
+
+
+@pytest.mark.parametrize("kind", ["float8e4m3fn", "int4", "uint4"])
+def test_types_that_a_slice_does_not_take_are_cut_between_casts(kind: str, tmp_path: Path) -> None:
+    text = f"g ({kind}[3] x) => ({kind}[3] y) <int64[2] p = {{-1, 1}}> {{ y = Pad(x, p) }}"
+    result = converted(model(text, 23, ir_version=11), "Pad by negative numbers", tmp_path)
+    assert [node.op_type for node in result.graph.node] == ["Cast", "Slice", "Cast", "Pad"]
+
+
+def test_an_average_pool_of_less_than_a_window_is_refused(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13], producer_name: "pytorch">
+        g (float[1,1,0] x) => (float[1,1,M] y) { y = AveragePool<kernel_shape = [3], pads = [1,1]>(x) }"""
+    form = "AveragePool that leaves padding out, exported by pytorch"
+    with pytest.raises(
+        UnconvertibleError, match="the window is longer than the axis with its padding, so the node fails if it runs"
+    ):
+        convert_version(model(text), 13, options=for_a_runtime(form, tmp_path))
+
+
+POOLS = "Global pool of three axes or more"
+
+
+def test_a_global_pool_of_two_axes_needs_no_shape(tmp_path: Path) -> None:
+    before = model("g (float[A,B,C,D] x) => (float[A,B,1,1] y) { y = GlobalMaxPool(x) }", 13)
+    assert converted(before, POOLS, tmp_path).graph.node == before.graph.node
+
+
+def test_a_global_pool_of_an_open_batch(tmp_path: Path) -> None:
+    before = model("g (float[A,B,4,2,3] x) => (float[A,B,1,1,1] y) { y = GlobalMaxPool(x) }", 13)
+    result = converted(before, POOLS, tmp_path)
+    for batch in (1, 2):
+        feeds = {"x": np.random.default_rng(0).normal(size=(batch, 2, 4, 2, 3)).astype(np.float32)}
+        np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+def test_a_global_pool_of_open_axes_is_refused(tmp_path: Path) -> None:
+    before = model("g (float[1,2,A,2,3] x) => (float[1,2,1,1,1] y) { y = GlobalMaxPool(x) }", 13)
+    with pytest.raises(UnconvertibleError, match="the axis dimension 'A' of 'x' is unknown"):
+        converted(before, POOLS, tmp_path)
