@@ -115,7 +115,7 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
     if how.coordinates == "tf_crop_and_resize":
         start, end = dtype.type(axis.start), dtype.type(axis.end)
         if axis.resized > 1:
-            return start * last + x * (end - start) * last / dtype.type(axis.resized - 1)
+            return start * last + x * (end - start) * last / dtype.type(axis.reference_length - 1)
         return half * (start + end) * last + x
     raise Unconvertible(f"the coordinates '{how.coordinates}' have no older form")
 
@@ -123,11 +123,13 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
 def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
     """The nearest element for each coordinate.
 
-    Raises Unconvertible where it is another one for coordinates in float32, as in runtimes.
+    Raises Unconvertible where it is another one for coordinates in float32, as in runtimes, or where there is none.
     """
     exact = _round(at, how.nearest)
-    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     last = axis.length - 1
+    if how.exclude_outside and not np.array_equal(exact, np.clip(exact, 0, last)):
+        raise Unconvertible("exclude_outside=1 of a position behind the border, in mode nearest, has no meaning")
+    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
         raise Unconvertible("an element lies so near the middle between two that its neighbour depends on how the runtime rounds")
     return np.clip(exact, 0, last).astype(np.int64)
