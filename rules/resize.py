@@ -57,7 +57,7 @@ def absent_scales(node: Node) -> None:
         node.set_input(SCALES, "")
 
 
-@downgrade("Resize", 19)
+@downgrade("Resize", 19, sums=True)
 def drop_symmetric_coordinates(node: Node) -> None:
     """half_pixel_symmetric becomes half_pixel where the exact sizes are whole numbers; elsewhere the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
@@ -73,7 +73,7 @@ def drop_symmetric_coordinates(node: Node) -> None:
     node.set_attr("coordinate_transformation_mode", "half_pixel")
 
 
-@downgrade("Resize", 18)
+@downgrade("Resize", 18, sums=True)
 def entries_for_all_axes(node: Node) -> None:
     """axes is removed: roi, scales and sizes get entries for all axes. Antialiasing and aspect ratio policies are written out."""
     if is_antialiased(node):
@@ -106,7 +106,7 @@ def empty_scales(node: Node) -> None:
         node.set_input(SCALES, node.op.const([], np.float32))
 
 
-@downgrade("Resize", 11)
+@downgrade("Resize", 11, sums=True)
 def keep_asymmetric(node: Node) -> None:
     """A Resize with the coordinates and rounding of opset 10 loses these attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(SCALES)
@@ -136,7 +136,7 @@ def _write_out(node: Node) -> None:
         resize_at_run_time(node, manner, scales=node.input(SCALES))
 
 
-@decompose("Resize", opset=9)
+@decompose("Resize", opset=9, sums=True)
 def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks no axis becomes Upsample; any other, and one whose scales are computed, is written out as Gathers."""
     if node.constant(1) is None:
