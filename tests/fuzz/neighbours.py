@@ -61,6 +61,7 @@ _RESIZE: dict[str, Sequence[Any]] = {
     "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
     "axes": (None, [2, 3], [3, 2]),
 }
+_SHAPE = (2, 2, 5, 6)
 _SIZES = ((7, 9), (5, 6), (3, 4), (10, 3), (1, 12), (10, 12), (4, 9), (15, 2))
 _TYPES = (TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32)
 
@@ -96,32 +97,37 @@ def resizes(version: int, seed: int, limit: int) -> Iterator[Case]:
 
 
 def _resize(version: int, chosen: Mapping[str, Any], random: Random) -> tuple[onnx.ModelProto, dict[str, Any]]:
-    axes = chosen.get("axes")
-    sizes = random.choice(_SIZES)
-    scales = tuple(size / length for size, length in zip(sizes, (5, 6), strict=True))
-    if axes == [3, 2]:
-        sizes, scales = sizes[::-1], scales[::-1]
-    front = () if axes else (2, 2)
-    stored = []
-    is_by_sizes = bool(random.randrange(2)) or chosen.get("keep_aspect_ratio_policy", "stretch") != "stretch"
-    is_cropped = chosen["coordinate_transformation_mode"] == "tf_crop_and_resize"
-    if is_cropped:
-        starts, ends = ([0.0] * len(front) + [0.1, 0.25], [1.0] * len(front) + [0.8, 1.0])
-        stored.append(helper.make_tensor("roi", TensorProto.FLOAT, [len(starts) * 2], [*starts, *ends]))
-    if is_by_sizes:
-        stored.append(helper.make_tensor("sizes", TensorProto.INT64, [len(front) + 2], [*front, *sizes]))
-    else:
-        stored.append(helper.make_tensor("scales", TensorProto.FLOAT, [len(front) + 2], [*(1.0 for _ in front), *scales]))
-    inputs = ["x", "roi" if is_cropped else "", *(["", "sizes"] if is_by_sizes else ["scales"])]
+    stored = _stored(chosen, random)
+    by_name = {tensor.name for tensor in stored}
+    inputs = ["x", *(name if name in by_name else "" for name in ("roi", "scales", "sizes"))]
+    inputs = inputs if "sizes" in by_name else inputs[:3]
     node = helper.make_node("Resize", inputs, ["y"], **{name: value for name, value in chosen.items() if value is not None})
     elem_type = random.choice(_TYPES)
-    value, output = (helper.make_tensor_value_info(name, elem_type, shape) for name, shape in (("x", [2, 2, 5, 6]), ("y", None)))
+    value, output = (helper.make_tensor_value_info(name, elem_type, shape) for name, shape in (("x", _SHAPE), ("y", None)))
     opset = helper.make_opsetid("", version)
     graph = helper.make_graph([node], "g", [value], [output], stored)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=helper.find_min_ir_version_for([opset], True))
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     model.graph.output[0].CopyFrom(inferred.graph.output[0])
-    return model, {"x": _usual(np.random.default_rng(version), helper.tensor_dtype_to_np_dtype(elem_type), (2, 2, 5, 6))}
+    return model, {"x": _usual(np.random.default_rng(version), helper.tensor_dtype_to_np_dtype(elem_type), _SHAPE)}
+
+
+def _stored(chosen: Mapping[str, Any], random: Random) -> list[TensorProto]:
+    """The region, if there is one, and the sizes or scales, of all axes or of those that are chosen."""
+    axes, lengths, sizes = chosen.get("axes"), _SHAPE[2:], random.choice(_SIZES)
+    if axes == [3, 2]:
+        lengths, sizes = lengths[::-1], sizes[::-1]
+    front = () if axes else _SHAPE[:2]
+    count = len(front) + 2
+    found = []
+    is_by_sizes = bool(random.randrange(2)) or chosen.get("keep_aspect_ratio_policy", "stretch") != "stretch"
+    if chosen["coordinate_transformation_mode"] == "tf_crop_and_resize":
+        region = [*(0.0 for _ in front), 0.1, 0.25, *(1.0 for _ in front), 0.8, 1.0]
+        found.append(helper.make_tensor("roi", TensorProto.FLOAT, [2 * count], region))
+    if is_by_sizes:
+        return [*found, helper.make_tensor("sizes", TensorProto.INT64, [count], [*front, *sizes])]
+    scales = [*(1.0 for _ in front), *(size / length for size, length in zip(sizes, lengths, strict=True))]
+    return [*found, helper.make_tensor("scales", TensorProto.FLOAT, [count], scales)]
 
 
 def _usual(source: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
@@ -178,7 +184,7 @@ def _on_usual_numbers(case: Case, target: int, folder: Path) -> tuple[str, str]:
     told = []
     for seed in range(_SAMPLES):
         source = np.random.default_rng(seed)
-        feeds = _usual_feeds(case, source) if case.choice else {"x": _usual(source, case.feeds["x"].dtype, (2, 2, 5, 6))}
+        feeds = _usual_feeds(case, source) if case.choice else {"x": _usual(source, case.feeds["x"].dtype, _SHAPE)}
         original = exhaustive.run_original(replace(case, feeds=feeds), folder)
         told.append(exhaustive.judge(original, result.model, exhaustive.tolerance_of(result.report), folder))
     outcomes = {outcome for outcome, _ in told}
