@@ -92,17 +92,26 @@ def multiply_by_roots_of_unity(node: Node) -> None:
         raise Unconvertible(f"the matrix of a DFT of length {max(size, count)} would be larger than {MAX_LENGTH}² elements")
     if onesided and parts != 1 + inverse:
         raise Unconvertible("a one-sided DFT is of real numbers, and its inverse of complex ones")
+    data, size = _what_counts(node, axis, size, count // 2 + 1 if onesided and inverse else count)
     matrix = _real_inverse(size, count) if onesided and inverse else _matrix(size, parts, count, onesided, inverse)
     out_parts = 1 if onesided and inverse else 2
     others = [other for other in range(rank - 1) if other != axis]
     order = [*others, axis, rank - 1]
-    moved = op.Transpose(node.input(0), perm=order)
+    moved = op.Transpose(data, perm=order)
     lengths = [length(node, node.input(0), other) for other in others]
     rows = _reshape(node, moved, [*lengths, op.int64([size * parts])])
     roots = op.const(matrix, kind)
     product = op.MatMul(rows, roots)
     shaped = _reshape(node, product, [*lengths, op.int64([matrix.shape[1] // out_parts, out_parts])])
     node.become.Transpose(shaped, perm=[order.index(position) for position in range(rank)])
+
+
+def _what_counts(node: Node, axis: int, size: int, count: int) -> tuple[str, int]:
+    """The first `count` samples, and how many these are: NaN and infinities behind them do not count, not even times 0."""
+    if size <= count:
+        return node.input(0), size
+    op = node.op
+    return op.Slice(node.input(0), op.int64([0]), op.int64([count]), op.int64([axis])), count
 
 
 def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> None:
@@ -112,7 +121,9 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
     if parts not in (1, 2) or (onesided and parts != 1):
         raise Unconvertible("a one-sided DFT is of real numbers, and its inverse of complex ones")
     zero, one, double = op.int64([0]), op.int64([1]), TensorProto.DOUBLE
-    size, count = length(node, node.input(0), axis), op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
+    count = op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
+    data = op.Slice(node.input(0), zero, count, op.int64([axis]))  # as in _what_counts
+    size = op.Gather(op.Shape(data), op.int64([axis]), axis=0)
     samples = count_up(node, zero, size, one)
     frequencies = count_up(node, zero, op.Add(op.Div(count, op.int64([2])), one) if onesided else count, one)
     column = op.Unsqueeze(samples, one)
@@ -120,9 +131,8 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
     rest = op.Sub(turns, op.Mul(op.Div(turns, count), count))
     full = op.Cast(count, to=double)
     angle = op.Div(op.Mul(op.Cast(rest, to=double), op.const(2 * np.pi, double)), full)
-    weight = op.Cast(op.Less(column, count), to=double)  # samples beyond the length do not count
-    weight = op.Div(weight, full) if inverse else weight
-    cos, sin = (op.Cast(op.Mul(waves, weight), to=kind) for waves in (op.Cos(angle), op.Sin(angle)))
+    waves = [op.Cos(angle), op.Sin(angle)]
+    cos, sin = (op.Cast(op.Div(wave, full) if inverse else wave, to=kind) for wave in waves)
     minus = op.Neg(sin)
     real, imaginary = (sin, minus) if inverse else (minus, sin)
     last = op.int64([2])
@@ -133,7 +143,7 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
     others = [other for other in range(rank - 1) if other != axis]
     order = [*others, axis, rank - 1]
     lengths = [length(node, node.input(0), other) for other in others]
-    signal = _reshape(node, op.Transpose(node.input(0), perm=order), [*lengths, height])
+    signal = _reshape(node, op.Transpose(data, perm=order), [*lengths, height])
     product = op.MatMul(signal, _reshape(node, roots, [height, op.int64([-1])]))
     width = op.Shape(frequencies)
     shaped = _reshape(node, product, [*lengths, width, op.int64([2])])

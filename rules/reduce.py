@@ -35,6 +35,8 @@ end.
 
 Reductions that are not listed use themselves for every axis, and nothing at the end.
 """
+_OF_LOGARITHMS = ("ReduceLogSum", "ReduceLogSumExp")
+"""Reductions whose result is a logarithm."""
 _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
 """Reductions whose result over several axes at once equals that over one axis after the other."""
 _ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
@@ -108,7 +110,7 @@ def _keep_the_rest(node: Node) -> None:
         node.become.Sqrt(square)
         return
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
-    if rest == "Log" and node.need_elem_type() not in ANY_FLOATING:
+    if node.op_type in _OF_LOGARITHMS and node.need_elem_type() not in ANY_FLOATING:
         kind = type_name(node.need_elem_type())
         raise Unconvertible(f"{node.op_type} of {kind} over no axes: no specification says how the logarithm is rounded")
     node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log

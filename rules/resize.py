@@ -27,6 +27,7 @@ from .shared.spelled_resize import (
     is_antialiased,
     is_fixed,
     meaning_of_length,
+    meaning_of_same_shape,
     require_known_axes,
     require_scales,
     rounded_otherwise,
@@ -58,7 +59,7 @@ def absent_scales(node: Node) -> None:
         node.set_input(SCALES, "")
 
 
-@downgrade("Resize", 19)
+@downgrade("Resize", 19, sums=True)
 def drop_symmetric_coordinates(node: Node) -> None:
     """half_pixel_symmetric becomes half_pixel where the exact sizes are whole numbers; elsewhere the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
@@ -74,7 +75,7 @@ def drop_symmetric_coordinates(node: Node) -> None:
     node.set_attr("coordinate_transformation_mode", "half_pixel")
 
 
-@downgrade("Resize", 18)
+@downgrade("Resize", 18, sums=True)
 def entries_for_all_axes(node: Node) -> None:
     """axes is removed: roi, scales and sizes get entries for all axes. Antialiasing and aspect ratio policies are written out."""
     if is_antialiased(node) or (node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" and node.has_input(SIZES)):
@@ -105,7 +106,7 @@ def empty_scales(node: Node) -> None:
         node.set_input(SCALES, node.op.const([], np.float32))
 
 
-@downgrade("Resize", 11)
+@downgrade("Resize", 11, sums=True)
 def keep_asymmetric(node: Node) -> None:
     """A Resize with the coordinates and rounding of opset 10 loses these attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(SCALES)
@@ -126,18 +127,26 @@ def _write_out(node: Node) -> None:
         node.attr("nearest_mode", "round_prefer_floor"),
         is_antialiased(node),
     )
-    if is_fixed(node) or not is_computable(manner) or (manner.antialias and node.attr("exclude_outside", 0)):
+    policy = node.attr("keep_aspect_ratio_policy", "stretch") if node.has_input(SIZES) else "stretch"
+    goes_by_length = manner.coordinates in ("align_corners", "pytorch_half_pixel")
+    if is_fixed(node) or not is_computable(manner) or node.attr("exclude_outside", 0):
+        spell_out(node)
+        return
+    if policy != "stretch" and goes_by_length and meaning_of_length(node) == "specification":
         spell_out(node)
         return
     require_known_axes(node)
     axes = from_the_front(node.attr("axes", list(range(node.need_rank()))), node.need_rank())
     if node.has_input(SIZES):
-        policy = node.attr("keep_aspect_ratio_policy", "stretch")
         resize_at_run_time(node, manner, Lengths(axes, sizes=node.input(SIZES), policy=policy))
     else:
-        if manner.coordinates in ("align_corners", "pytorch_half_pixel"):
+        if goes_by_length:
             meaning_of_length(node)
         resize_at_run_time(node, manner, _by_scales(node, axes))
+
+
+_KEEPS_NO_LENGTH = 1.5
+"""The scale from which on every axis of two elements or more becomes longer."""
 
 
 def _by_scales(node: Node, axes: list[int]) -> Lengths:
@@ -147,10 +156,12 @@ def _by_scales(node: Node, axes: list[int]) -> Lengths:
     if known is None or known.size != len(axes):
         return Lengths(axes, scales=node.input(SCALES))
     changed = [number for number, scale in enumerate(known) if scale != 1]
+    if changed and all(1 < known[number] < _KEEPS_NO_LENGTH for number in changed) and meaning_of_same_shape(node) == "onnxruntime":
+        raise Unconvertible("it copies data of some lengths and shifts that of others", "fix the shapes of the inputs")
     return Lengths([axes[number] for number in changed], scales=node.op.const(known[changed], np.float32))
 
 
-@decompose("Resize", opset=9)
+@decompose("Resize", opset=9, sums=True)
 def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks no axis becomes Upsample; any other, and one whose scales are computed, is written out as Gathers."""
     if node.constant(1) is None:

@@ -164,7 +164,7 @@ class _Judge:
         self._semantics = semantics
         self._is_thorough = is_thorough
         self._tries_edges = tries_edges
-        self._evidence = Evidence(pair, tolerance)
+        self._evidence = Evidence(pair, tolerance, models.before.readings.spread)
         assert pair.costs is not None
         self._costs = pair.costs
         self.saturated: tuple[str, ...] = ()

@@ -179,9 +179,11 @@ def upgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) 
     return _register("upgrade", op_types, newer, exact)
 
 
-def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+def downgrade(
+    op_types: str | tuple[str, ...], newer: int, *, exact: bool = True, sums: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that takes a node of since_version `newer` to the version before it."""
-    return _register("downgrade", op_types, newer, exact)
+    return _register("downgrade", op_types, newer, exact, sums=sums)
 
 
 def decompose(

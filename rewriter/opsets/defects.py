@@ -22,10 +22,13 @@ _FEW_BITS = (21, 22, 25, 26)
 """uint4, int4, uint2 and int2, by number: old releases of onnx lack some of the names."""
 _OVERFLOWING = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2)
 _LARGE_INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _LENGTHS = 4
 """The input of recurrent operators with the lengths of the sequences."""
 _SCORES = 3
 """The output of an Attention with its scores."""
+_ROUNDING = 1e-6
+"""By how much of itself a length is no whole number if only its scale is rounded to float32."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,11 @@ def multiplied_types(case: Case) -> dict[int, int]:
     return {operand: TensorProto.UINT8 if kind == TensorProto.FLOAT else kind for operand, kind in found.items()}
 
 
+@defect("leaves memory as it was where a {op} adds up nothing")
+def products_of_nothing(case: Case) -> bool:
+    return (case.shape_of(0) or [None])[-1] == 0
+
+
 # Computed wrongly by onnx.reference
 
 
@@ -304,6 +312,11 @@ def capped_scores(case: Case) -> bool:
     return asks and any(attribute.name == "softcap" and attribute.f > 0 for attribute in case.node.attribute)
 
 
+@defect("pads the mask of an {op} below opset 24 that is broadcast over the keys")
+def padded_mask(case: Case) -> bool:
+    return case.opset < 24 and case.has_input(3) and (case.shape_of(3) or [None])[-1] == 1
+
+
 @defect("sorts what {op} gives in the order of the input, or takes rows of it")
 def sorted_anyway(case: Case) -> bool:
     return case.number("sorted", 1) == 0
@@ -345,6 +358,31 @@ def _adds_up(values: np.ndarray) -> bool:
         return bool(off + (on - off) == on)
 
 
+@defect("computes the positions of a {op} of doubles in float")
+def positions_in_float(case: Case) -> bool:
+    return case.type_of(1) == TensorProto.DOUBLE
+
+
+@defect("computes the weights of a cubic {op} of doubles in float")
+def weights_in_float(case: Case) -> bool:
+    return case.text("mode") == b"cubic" and case.type_of(0) == TensorProto.DOUBLE
+
+
+@defect("cuts what lies between integers to integers in a {op}, of which last bits decide")
+def cut_to_integers(case: Case) -> bool:
+    return case.text("mode") in (b"linear", b"cubic") and case.type_of(0) not in (*_FLOATS, TensorProto.UNDEFINED)
+
+
+@defect("takes what a scale is rounded by for a part of the length by which the coordinates of a {op} go")
+def rounding_as_length(case: Case) -> bool:
+    scales, shape = next(case.constants(2, lambda _: True), None), case.shape_of(0)
+    if scales is None or shape is None or None in shape or not rounded_length(case) or scales.shape != (len(shape),):
+        return False
+    lengths = np.array(shape, np.float64) * scales
+    excess = np.abs(lengths - np.round(lengths))
+    return bool(((excess > 0) & (excess <= _ROUNDING * lengths)).any())
+
+
 # Computed by onnxruntime in another way than the specification says
 
 
@@ -369,11 +407,24 @@ def obeyed_keepdims(case: Case) -> bool:
     return may_lose_its_axis(case.node)
 
 
-@defect("rounds the length down by which the coordinates of this {op} go")
+@defect("rounds the length by which the coordinates of this {op} go")
 def rounded_length(case: Case) -> bool:
-    return not case.has_input(3) and any(
-        attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in case.node.attribute
-    )
+    coordinates = case.text("coordinate_transformation_mode")
+    if case.has_input(3):
+        return _has_policy(case) and coordinates in (b"pytorch_half_pixel", b"align_corners", b"tf_crop_and_resize")
+    return coordinates in (b"pytorch_half_pixel", b"align_corners")
+
+
+def _has_policy(case: Case) -> bool:
+    """Whether a Resize has sizes that are bounds of its lengths."""
+    return case.has_input(3) and case.text("keep_aspect_ratio_policy") not in (b"", b"stretch")
+
+
+@defect("copies the input of a {op} that keeps the shape")
+def copied_input(case: Case) -> bool:
+    shape = case.shape_of(0)
+    is_shifted = not case.has_input(3) or _has_policy(case) or case.text("coordinate_transformation_mode") == b"tf_crop_and_resize"
+    return is_shifted and shape is not None and None not in shape and shape == case.values.shape_of(case.node.output[0])
 
 
 @defect("pads this {op} as if it were not dilated")
@@ -383,8 +434,7 @@ def undilated_padding(case: Case) -> bool:
 
 @defect("leaves the shape as it is in a {op} with keep_aspect_ratio_policy and negative axes")
 def negative_axes_of_a_policy(case: Case) -> bool:
-    policy = case.text("keep_aspect_ratio_policy") if case.has_input(3) else b""
-    return policy not in (b"", b"stretch") and min(case.numbers("axes"), default=0) < 0
+    return _has_policy(case) and min(case.numbers("axes"), default=0) < 0
 
 
 @defect("takes the indices of a {op} with output_shape for positions in its output")
@@ -438,3 +488,8 @@ def one_batch_for_many(case: Case) -> bool:
 @defect("makes up a shape for what is collected in no turn")
 def made_up_shape(case: Case) -> bool:
     return _has_scan_outputs(case)
+
+
+@defect("takes matrices of any shape in {op}")
+def matrices_of_any_shape(case: Case) -> bool:
+    return (case.shape_of(0) or [None])[1:] not in ([2, 3], [3, 4])

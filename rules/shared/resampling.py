@@ -115,7 +115,7 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
     if how.coordinates == "tf_crop_and_resize":
         start, end = dtype.type(axis.start), dtype.type(axis.end)
         if axis.resized > 1:
-            return start * last + x * (end - start) * last / dtype.type(axis.resized - 1)
+            return start * last + x * (end - start) * last / dtype.type(axis.reference_length - 1)
         return half * (start + end) * last + x
     raise Unconvertible(f"the coordinates '{how.coordinates}' have no older form")
 
@@ -126,8 +126,8 @@ def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
     Raises Unconvertible where it is another one for coordinates in float32, as in runtimes.
     """
     exact = _round(at, how.nearest)
-    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     last = axis.length - 1
+    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
         raise Unconvertible("an element lies so near the middle between two that its neighbour depends on how the runtime rounds")
     return np.clip(exact, 0, last).astype(np.int64)

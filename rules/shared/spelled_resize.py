@@ -63,7 +63,26 @@ def spell_out(node: Node) -> None:
         bool(node.attr("exclude_outside", 0)),
         is_antialiased(node),
     )
-    spell_out_with(node, _samplings(node), how)
+    samplings = _samplings(node)
+    if _keeps_the_shape(node, samplings):
+        node.become.Identity(node.input(0))
+        return
+    spell_out_with(node, samplings, how)
+
+
+def _keeps_the_shape(node: Node, samplings: dict[int, Sampling]) -> bool:
+    """Whether the node copies its input, by its meaning, though positions shift by `samplings`.
+
+    Raises Unconvertible where nobody said whose meaning counts.
+    """
+    if is_antialiased(node) or not samplings or any(axis.resized != axis.length for axis in samplings.values()):
+        return False
+    return meaning_of_same_shape(node) == "onnxruntime"
+
+
+def meaning_of_same_shape(node: Node) -> str:
+    """Whose meaning a Resize has that keeps the shape though its scales are not 1. Raises Unconvertible where nobody said that."""
+    return node.meaning("its positions are shifted", "copies its input, since the shape is the same")
 
 
 def require_known_axes(node: Node) -> None:
@@ -144,15 +163,16 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     else:
         common = (min if policy == "not_larger" else max)(size / length for size, length in zip(sizes, lengths, strict=True))
         pairs = [(math.floor(common * length + 0.5), common) for length in lengths]
-    return {
+    found = {
         axis: Sampling(length, resized, scale, start, end)
         for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
-        if cropped or resized != length
+        if cropped or resized != length or scale != 1
     }
+    return found if policy == "stretch" else _settled(node, found)
 
 
 def _settled(node: Node, samplings: dict[int, Sampling]) -> dict[int, Sampling]:
-    """The samplings by scales, with the exact lengths if coordinates go by them.
+    """The samplings by scales, or by a policy, with the exact lengths if coordinates go by them.
 
     Raises Unconvertible where a length is no whole number, and nobody said whose meaning counts.
     """
@@ -164,22 +184,24 @@ def _settled(node: Node, samplings: dict[int, Sampling]) -> dict[int, Sampling]:
 
 
 def _goes_by_fraction(sampling: Sampling, coordinates: str) -> bool:
-    """Whether the coordinates depend on the fraction of the resized length that is rounded down."""
+    """Whether the coordinates depend on the fraction of the resized length that is rounded."""
     exact = sampling.length * sampling.scale
-    if exact - sampling.resized <= _ROUNDING * exact:
+    if abs(exact - sampling.resized) <= _ROUNDING * exact:
         return False
-    return {"align_corners": sampling.resized > 1, "pytorch_half_pixel": sampling.resized == 1}.get(coordinates, False)
+    if coordinates == "pytorch_half_pixel":
+        return sampling.resized == 1
+    return coordinates in ("align_corners", "tf_crop_and_resize") and sampling.resized > 1
 
 
 def meaning_of_length(node: Node, *samplings: Sampling) -> str:
-    """Whose meaning a Resize by scales has whose coordinates go by a length that may be no whole number.
+    """Whose meaning a Resize by scales or a policy has whose coordinates go by a length that may be no whole number.
 
     Raises Unconvertible where nobody said that, and, without `samplings`, where the specification counts but scales are not known.
     """
     coordinates = node.attr("coordinate_transformation_mode")
     lengths = [f"{each.length * each.scale:g}" for each in samplings] or ["length · scale"]
-    meaning = node.meaning(f"{coordinates} goes by the length {', '.join(lengths)}", "goes by that of the output, rounded down")
-    if meaning == "specification" and not samplings:
+    meaning = node.meaning(f"{coordinates} goes by the length {', '.join(lengths)}", "goes by that of the output, rounded")
+    if meaning == "specification" and not samplings and node.has_input(SCALES):
         node.const_input(SCALES, "the scales")
     return meaning
 

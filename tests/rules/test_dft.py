@@ -224,3 +224,14 @@ def test_a_computed_length(attributes: str, parts: int, target: int) -> None:
             expected = expected.take(range(count // 2 + 1), axis)
         (got,) = run(result, {"x": x, "n": np.array(count)})
         np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], -1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("stored", ["", "<int64 n = {3}>"])
+def test_infinities_behind_the_length_do_not_count(stored):
+    inputs = "float[1,5,1] x" if stored else "float[1,5,1] x, int64 n"
+    text = f"g ({inputs}) => (float[1,N,2] y) {stored} {{ y = DFT (x, n) }}"
+    x = np.array([1, 2, 3, np.inf, np.nan], np.float32).reshape(1, 5, 1)
+    result = convert_version(model(text, 17), 13, compare="off").model
+    (got,) = run(result, {"x": x} if stored else {"x": x, "n": np.array(3)})
+    expected = np.fft.fft(x[0, :3, 0])
+    np.testing.assert_allclose(got[0], np.stack([expected.real, expected.imag], -1), rtol=1e-5, atol=1e-5)

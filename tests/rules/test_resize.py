@@ -95,6 +95,12 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="a_length_between_two_numbers",
         ),
         pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, 9, 8] y) <int64[4] z = {1, 1, 9, 8}> "
+            '{ y = Resize <nearest_mode = "ceil", exclude_outside = 1> (x, , , z) }',
+            *(13, 10, "exclude_outside=1 has no meaning in mode nearest, and onnxruntime refuses it"),
+            id="nearest_to_what_is_excluded",
+        ),
+        pytest.param(
             "g (float[1, 1, 14, 8] x) => (float[1, 1, 17, 8] y) <int64[4] z = {1, 1, 17, 8}> { y = Resize (x, , , z) }",
             *(13, 10, "depends on how the runtime rounds"),
             id="a_tie_between_two_elements",
@@ -190,6 +196,16 @@ def test_a_length_that_is_no_whole_number_has_two_meanings(coordinates: str, sca
     assert convert_version(proto, 21).model.graph.node == proto.graph.node
 
 
+def test_a_policy_that_rounds_a_length_has_two_meanings() -> None:
+    text = "g (float[1, 1, 6, 8] x) => (float[1, 1, 7, 9] y) <int64[2] z = {9, 9}>"
+    text += ' { y = Resize <mode = "linear", axes = [2, 3], keep_aspect_ratio_policy = "not_larger",'
+    proto = model(text + ' coordinate_transformation_mode = "align_corners"> (x, , , z) }', opset=18)
+    assert "by the specification align_corners goes by the length 6.75, and onnxruntime goes by" in refusal(proto, 17)
+    for runtime, meaning in {"onnxruntime": "onnxruntime", "onnx.reference": "specification"}.items():
+        result = convert_version(proto, 17, options=Options(semantics=meaning)).model  # type: ignore[arg-type]
+        np.testing.assert_allclose(run(result, {"x": X})[0], run(proto, {"x": X}, runtime)[0], rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("exclude_outside", [0, 1])
 def test_cubic_at_the_borders(exclude_outside: int) -> None:
     attributes = f'mode = "cubic", cubic_coeff_a = -0.5, exclude_outside = {exclude_outside}'
@@ -265,6 +281,37 @@ def test_policy(policy: str, mode: str) -> None:
     text = "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <int64[2] z = {12, 12}>"
     text += f' {{ y = Resize <mode = "{mode}", axes = [2, 3], keep_aspect_ratio_policy = "{policy}"> (x, , , z) }}'
     assert_same(model(text, opset=18), 13, {"x": X}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_a_policy_shifts_an_axis_that_keeps_its_length(mode: str, coordinates: str) -> None:
+    """8 elements grow to 9, and 3 to 3.375, which is 3."""
+    text = "g (float[1, 1, 3, 8] x) => (float[1, 1, 3, 9] y) <int64[2] z = {4, 9}>"
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "{coordinates}", nearest_mode = "floor"'
+    text += f' {{ y = Resize <{attributes}, axes = [2, 3], keep_aspect_ratio_policy = "not_larger"> (x, , , z) }}'
+    assert_same(model(text, opset=18), 17, {"x": X[:, :, :3]}, rtol=1e-5, atol=1e-5)
+
+
+SAME_SHAPE = {
+    "a region": (
+        13,
+        "<float[8] r = {0, 0, 0.1, 0.2, 1, 1, 0.7, 0.9}, int64[4] z = {1, 1, 6, 8}>",
+        'coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z)',
+    ),
+    "scales": (13, "<float[4] s = {1, 1, 1.1, 1.05}>", 'coordinate_transformation_mode = "half_pixel"> (x, , s)'),
+}
+
+
+@pytest.mark.parametrize("form", SAME_SHAPE)
+def test_positions_that_shift_in_the_same_shape_have_two_meanings(form: str) -> None:
+    opset, stored, node = SAME_SHAPE[form]
+    proto = model(f'g (float[1, 1, 6, 8] x) => (float[1, 1, 6, 8] y) {stored} {{ y = Resize <mode = "linear", {node} }}', opset)
+    assert "its positions are shifted, and onnxruntime copies its input, since the shape is the same" in refusal(proto, 10)
+    for runtime, meaning in {"onnxruntime": "onnxruntime", "onnx.reference": "specification"}.items():
+        result = convert_version(proto, 10, options=Options(semantics=meaning)).model  # type: ignore[arg-type]
+        expected = run(proto, {"x": X}, runtime)[0]
+        np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
@@ -443,8 +490,8 @@ def test_axes_that_keep_their_length_are_left_alone() -> None:
 LENGTHS = [(5, 6), (20, 31), (7, 9), (3, 40), (8, 16), (1, 2)]
 
 
-def _assert_resizes_any(source: onnx.ModelProto, target: int) -> None:
-    result = convert_version(source, target).model
+def _assert_resizes_any(source: onnx.ModelProto, target: int, options: Options | None = None) -> None:
+    result = convert_version(source, target, options=options).model
     assert "Resize" not in _ops(result)
     for height, width in LENGTHS:
         given = {"x": np.random.default_rng(height).standard_normal((2, 3, height, width)).astype(np.float32)}
@@ -464,8 +511,12 @@ def test_a_policy_for_open_lengths(mode: str, policy: str, coordinates: str) -> 
     attributes = f'axes = [2, 3], keep_aspect_ratio_policy = "{policy}", mode = "{mode}", '
     attributes += f'coordinate_transformation_mode = "{coordinates}"'
     source = _of_open_lengths("int64[2] z = {7, 9}", attributes, 18, "x, , , z")
+    options = None
+    if coordinates in ("align_corners", "pytorch_half_pixel"):
+        assert f"{coordinates} goes by the length length · scale" in refusal(source, 17)
+        options = Options(semantics="onnxruntime")
     for target in (17, 9):
-        _assert_resizes_any(source, target)
+        _assert_resizes_any(source, target, options)
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
@@ -474,8 +525,9 @@ def test_antialias_of_open_lengths(policy: str, coordinates: str) -> None:
     attributes = f'axes = [2, 3], antialias = 1, keep_aspect_ratio_policy = "{policy}", mode = "linear", '
     attributes += f'coordinate_transformation_mode = "{coordinates}"'
     source = _of_open_lengths("int64[2] z = {4, 9}", attributes, 18, "x, , , z")
+    options = Options(semantics="onnxruntime") if policy != "stretch" else None
     for target in (17, 9):
-        _assert_resizes_any(source, target)
+        _assert_resizes_any(source, target, options)
 
 
 @pytest.mark.parametrize(("scales", "target"), [("1, 1, 0.5, 0.25", 17), ("1, 1, 0.3, 2.5", 17), ("1, 1, 1, 0.6", 12)])
@@ -492,6 +544,13 @@ def test_an_element_of_weight_0_does_not_count() -> None:
     (got,) = run(convert_version(source, 17).model, {"x": data})
     assert not np.isnan(got).any()
     assert np.isinf(got).sum() == np.isinf(run(source, {"x": data})[0]).sum()
+
+
+def test_scales_that_may_keep_the_shape_have_two_meanings() -> None:
+    source = _of_open_lengths("float[4] s = {1, 1, 1.25, 1.2}", 'mode = "linear"', 13, "x, , s")
+    assert "onnxruntime copies its input, since the shape is the same" in refusal(source, 10)
+    with pytest.raises(UnconvertibleError, match="it copies data of some lengths and shifts that of others"):
+        convert_version(source, 10, options=Options(semantics="onnxruntime"))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])

@@ -194,7 +194,7 @@ def decide_integers(
 
     `sizes` has the symbolic dimensions of this sample.
     """
-    low, high = limits
+    low, high = _squarable(limits, math.prod(dims)) if reading.is_squared else limits
     if reading.shifts:
         return random.integers(-3 if low < 0 and style.turn % 2 else 0, high.bit_length(), dims)
     if reading.positions:
@@ -219,7 +219,14 @@ def decide_integers(
     if reading.divides or reading.powers:
         dealt = _dealt(random, _DIVISORS if reading.divides else _POWERS, dims, style.turn)
         return np.abs(dealt) if low == 0 else dealt
-    return _whole_numbers(random, style, reading, dims, limits)
+    return _whole_numbers(random, style, reading, dims, (low, high))
+
+
+def _squarable(limits: tuple[int, int], count: int) -> tuple[int, int]:
+    """The limits between which the squares of `count` integers add up to no more than the upper one of `limits`."""
+    low, high = limits
+    largest = math.isqrt(high // max(count, 1))
+    return max(low, -largest), largest
 
 
 def _whole_numbers(

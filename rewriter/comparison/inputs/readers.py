@@ -47,7 +47,8 @@ class Reading:
     a Clip. `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that
     stand for no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor
     for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification
-    says where NaN goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it. `compared`:
+    says where NaN goes. `is_squared`: its squares are added, which is not defined for integers whose squares are beyond their type.
+    `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it. `compared`:
     numbers for which a comparison with a constant gives what it seldom gives for others.
     """
 
@@ -74,6 +75,7 @@ class Reading:
     becomes_integer: bool = False
     is_cast: bool = False
     is_ordered: bool = False
+    is_squared: bool = False
     landmarks: set[float] = field(default_factory=set)
     compared: set[float] = field(default_factory=set)
 
@@ -85,7 +87,7 @@ class Reading:
     def joined(self, other: Reading) -> Reading:
         """What either of two models does with the input.
 
-        Only for `becomes_integer` and `is_cast`, the other model does not count.
+        Only for `becomes_integer`, `is_cast` and `is_squared`, the other model does not count.
         """
         return Reading(
             self.positions | other.positions,
@@ -111,6 +113,7 @@ class Reading:
             self.becomes_integer,
             self.is_cast,
             self.is_ordered or other.is_ordered,
+            self.is_squared,
             self.landmarks | other.landmarks,
             self.compared,
         )
@@ -120,13 +123,15 @@ class Readings(NamedTuple):
     """What a model does with all its inputs.
 
     `by_input`: the reading of each graph input. `computed`: for each graph output, the inputs whose values it depends on. `nodes`:
-    the number of nodes in the main graph. `has_halves`: whether the model computes in 16-bit floats anywhere.
+    the number of nodes in the main graph. `has_halves`: whether the model computes in 16-bit floats anywhere. `spread`: the graph
+    outputs in which no specification says where NaN and infinities are, since elements were multiplied by weights that may be 0.
     """
 
     by_input: Mapping[str, Reading]
     computed: Mapping[str, frozenset[str]]
     nodes: int = 0
     has_halves: bool = False
+    spread: frozenset[str] = frozenset()
 
 
 NO_READINGS = Readings({}, {})
@@ -140,7 +145,8 @@ def readings(model: ModelProto) -> Readings:
     walk = _Walk(model)
     walk.graph(model.graph)
     computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
-    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph))
+    spread = frozenset(walk.spread.intersection(computed))
+    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph), spread)
 
 
 def _has_halves(graph: GraphProto) -> bool:
@@ -201,6 +207,7 @@ class _Walk:
     def __init__(self, model: ModelProto) -> None:
         self.found = {value.name: Reading() for value in model.graph.input}
         self.sources: dict[str, _Sources] = {value.name: {value.name: True} for value in model.graph.input}
+        self.spread: set[str] = set()
         self._dims: dict[str, tuple[Dim, ...]] = {}
         self._kinds: dict[str, int] = {}
         self._constants: dict[str, list[float]] = {}
@@ -233,9 +240,10 @@ class _Walk:
             for source, as_it_is in self.sources.get(name, {}).items():
                 self._read(node, fact, index, self.found[source], as_it_is)
                 handed_on[source] = handed_on.get(source, True) and as_it_is and Role.DATA in roles
-        for graph in _subgraphs(node):
-            for value in graph.output:
-                handed_on.update(dict.fromkeys(self.sources.get(value.name, {}), False))
+        for name in _results(node):
+            handed_on.update(dict.fromkeys(self.sources.get(name, {}), False))
+        if _spreads(node, fact) or not self.spread.isdisjoint((*node.input, *_results(node))):
+            self.spread.update(filter(None, node.output))
         if handed_on:
             self.sources.update(dict.fromkeys(filter(None, node.output), handed_on))
 
@@ -261,6 +269,8 @@ class _Walk:
             for value, name in zip(graph.input, fed, strict=False):
                 if name in self.sources:
                     self.sources[value.name] = self.sources[name]
+                if name in self.spread:
+                    self.spread.add(value.name)
             self.graph(graph)
 
     def _read(self, node: NodeProto, fact: Fact, index: int, reading: Reading, as_it_is: bool) -> None:
@@ -275,6 +285,7 @@ class _Walk:
         reading.is_cast |= is_cast
         reading.becomes_integer |= is_cast or (fact.has("to-integers") and fact.kind is not Kind.CASTS)
         reading.is_ordered |= fact.has("sorts")
+        reading.is_squared |= fact.has("squares")
         if not as_it_is:
             reading.sizes |= not roles.isdisjoint(_SIZES_IF_COMPUTED)
             return
@@ -381,6 +392,19 @@ def _few_numbers(array: np.ndarray | None) -> list[float]:
 
 def _attribute(node: NodeProto, name: str) -> int:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), 0)
+
+
+def _spreads(node: NodeProto, fact: Fact) -> bool:
+    """Whether the node multiplies elements by weights that may be 0."""
+    if not fact.word("spreads"):
+        return fact.has("spreads")
+    stated = next((attribute.s.decode() for attribute in node.attribute if attribute.name == "mode"), None)
+    return (fact.choices["mode"][0] if stated is None else stated) != fact.word("spreads")
+
+
+def _results(node: NodeProto) -> Iterator[str]:
+    """The names of what the subgraphs of the node give."""
+    return (value.name for graph in _subgraphs(node) for value in graph.output)
 
 
 def _subgraphs(node: NodeProto) -> Iterable[GraphProto]:

@@ -51,17 +51,20 @@ _UNASKED = (Failure("timeout", "beyond the budget"),) * 2
 class Evidence:
     """What more runs of two models say about a difference between them."""
 
-    def __init__(self, pair: Pair, tolerance: Tolerance) -> None:
+    def __init__(self, pair: Pair, tolerance: Tolerance, spread: frozenset[str] = frozenset()) -> None:
+        """`spread`: the outputs in which no specification says where NaN and infinities are."""
         self._pair = pair
         self._tolerance = tolerance
+        self._spread = spread
 
     def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
         """The runs, without decisive samples whose difference the other runtime does not confirm.
 
         For NaN and infinities, the other runtime also has to agree about the original: the result of an operator on these is often
         undefined, and another kernel, or another way to compute the same, gives something else. With `has_halves`, and where
-        arithmetic was reordered, an overflow in only one of the two orders proves nothing either. A difference that the other
-        runtime could only confirm at a price beyond the budget counts as one that it does not run.
+        arithmetic was reordered, an overflow in only one of the two orders proves nothing either. Nor do NaN and infinities in
+        outputs in which no specification says where they are. A difference that the other runtime could only confirm at a price
+        beyond the budget counts as one that it does not run.
         """
         may_overflow = has_halves and self._tolerance.inexact
         deciding = [run for run in runs if run.decides]
@@ -106,7 +109,7 @@ class Evidence:
     ) -> bool:
         kind = dtype_name(expected)
         bounds = self._tolerance.of(name, kind)
-        wrong = _is_wrong(self._tolerance, name, other_expected, other_got, may_overflow)
+        wrong = _is_wrong(self._tolerance, name, other_expected, other_got, may_overflow or name in self._spread)
         if run.decides != "odd":
             return bool(wrong.any())
         here, agreed = ~within(expected, got, *bounds), within(expected, other_expected, *KERNELS.of(name, kind))

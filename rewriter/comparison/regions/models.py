@@ -124,10 +124,10 @@ class RegionModels:
         new = [_inlined(node, self._result, budget) for node in region.new]
         stored = [_inlined_tensor(tensor, self._result, budget) for tensor in self._new_tensors(region).values()]
         stored, links = _as_outputs(region, stored)
-        before, after = region.pair.opsets
+        (before, after), outputs = region.pair.opsets, _outputs(region)
         return (
-            self._model(self._original.proto, old, inputs, constants, region.outputs, before),
-            self._model(self._result.proto, [*new, *links], inputs, constants + stored, region.outputs, after),
+            self._model(self._original.proto, old, inputs, constants, outputs, before),
+            self._model(self._result.proto, [*new, *links], inputs, constants + stored, outputs, after),
         )
 
     @staticmethod
@@ -136,14 +136,14 @@ class RegionModels:
         nodes: list[NodeProto],
         inputs: list[onnx.ValueInfoProto],
         constants: list[TensorProto],
-        outputs: list[str],
+        outputs: list[onnx.ValueInfoProto],
         opset: int,
     ) -> ModelProto:
         """A model of `nodes`, which are those of `whole` in the form of `opset`, with the functions that they call there."""
         read = {name for node in nodes for name in free_reads(node)}
         graph = onnx.GraphProto(name="region", node=nodes, input=inputs)
         graph.initializer.extend(tensor for tensor in constants if tensor.name in read)
-        graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+        graph.output.extend(outputs)
         # What a node computes does not depend on the IR version; before 4 initializers would have to be inputs, and a
         # runtime may refuse the newest.
         model = ModelProto(ir_version=min(max(whole.ir_version, 4), 10), graph=graph, functions=whole.functions)
@@ -265,6 +265,16 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]
     return kind
+
+
+def _outputs(region: Region) -> list[onnx.ValueInfoProto]:
+    """The outputs, with the element types of tensors: a runtime that gives other types computes something else."""
+    outputs = [onnx.ValueInfoProto(name=name) for name in region.outputs]
+    for output in outputs:
+        kind = region.pair.type(output.name)
+        if kind is not None and kind.tensor_type.elem_type:
+            output.type.tensor_type.elem_type = kind.tensor_type.elem_type
+    return outputs
 
 
 def _fits(kind: TypeProto, shape: Sequence[int], symbols: dict[str, int]) -> bool:

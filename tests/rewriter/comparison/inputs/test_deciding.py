@@ -71,6 +71,12 @@ RIGHT = {
         19,
         9,
     ),
+    "squares beyond their type": ("g (int32[3,4] x) => (int32[3,4] y) { y = ReduceL2<noop_with_empty_axes = 1>(x) }", 18, 17),
+    "neighbours that cancel out": (
+        'g (float[2,2,5,6] x) => (float[2,2,15,2] y) <float[4] s = {1, 1, 3, 0.33333334}> { y = Resize<mode = "cubic">(x, , s) }',
+        13,
+        10,
+    ),
     "large numbers that cancel out": (
         "g (float[4,16] x, float[16] s, float[16] b) => (float[4,16] y) { y = LayerNormalization(x, s, b) }",
         17,
@@ -267,6 +273,7 @@ def test_integers_stay_where_they_are_defined(style: object) -> None:
     assert sum(size > 8 for size in made(Reading(sizes=True))) <= (style.integers == "bits")  # type: ignore[attr-defined]
     assert 0 not in made(Reading(divides=True))
     assert made(Reading(axes={3})) <= set(range(-3, 3))
+    assert sum(number**2 for number in made(Reading(is_squared=True))) < 2**31
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ READ = {
         "a",
         {"ranges": True},
     ),
+    "what is squared": ("g (int32[4] x) => (int32[1] y) { y = ReduceSumSquare(x) }", "x", {"is_squared": True}),
     "what becomes a float": ("g (double[4] x, float[1] t) => (float[4] y) { y = CastLike(x, t) }", "x", {}),
     "nothing but the shape": ("g (float[n] x) => (int64[1] y) { y = Shape(x) }", "x", {}),
 }
@@ -96,3 +97,11 @@ def test_what_reads_an_input(text: str, name: str, expected: dict[str, object]) 
 def test_outputs_that_values_decide() -> None:
     text = "g (float[n] x) => (float[n] y, int64[1] s, float c) { y = Neg(x) s = Shape(x) c = Constant<value_float = 1.0>() }"
     assert readings(model(text)).computed == {"y": {"x"}, "s": frozenset(), "c": frozenset()}
+
+
+def test_outputs_behind_weights_that_may_be_0() -> None:
+    text = """g (float[1,1,4,4] x, float[4] s, bool c) => (float[1,1,h,w] a, float[1,1,h,w] b, float[k] d, int64[4] e, float[1,1,4,4] f) {
+        p = Resize<mode = "linear">(x, , s) a = Relu(p) b = Resize(x, , s) e = Shape(p) f = Neg(x)
+        d = If(c) <then_branch = t () => (float[k] u) { m = Constant<value_ints = [-1]>() u = Reshape(p, m) },
+            else_branch = o () => (float[k] v) { v = Constant<value_floats = [1.0]>() }> }"""
+    assert readings(model(text)).spread == {"a", "d"}

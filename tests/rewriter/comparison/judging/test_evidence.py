@@ -67,3 +67,28 @@ def test_an_order_of_other_numbers_is_one(nodes: str, outputs: str, save: Save, 
     pair = save(text.format("d = Identity(t)"), 20), save(text.format("d = Neg(t)"), 20)
     found = compare(*pair, worker=worker, tolerance=INEXACT, thorough=True)
     assert (found.status, found.rounded) == ("different", False)
+
+
+RESIZE = 'r = Resize<mode = "{}", axes = [2, 3], keep_aspect_ratio_policy = "not_larger">(x, , , s)'
+RESIZED = "g (float[n,2,5,6] x) => (float[n,2,a,b] y, float[n,2,5,6] z) <int64[2] s = {{7, 9}}, float nil = {{0}}> {{ {} }}"
+WITHOUT_NAN = "m = IsNaN({0}) {1} = Where(m, nil, {0})"
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_nan_times_a_weight_of_0_is_no_difference(mode: str) -> None:
+    assert_found_equal(RESIZED.format(f"{RESIZE.format(mode)} y = Identity(r) z = Relu(x)"), 18, 17)
+
+
+@pytest.mark.parametrize(
+    ("mode", "wrong", "status"),
+    [
+        pytest.param("linear", f"{WITHOUT_NAN.format('r', 'y')} z = Identity(x)", "equal", id="behind weights"),
+        pytest.param("linear", f"y = Identity(r) {WITHOUT_NAN.format('x', 'z')}", "different", id="beside them"),
+        pytest.param("nearest", f"{WITHOUT_NAN.format('r', 'y')} z = Identity(x)", "different", id="behind what only moves"),
+        pytest.param("linear", "y = Relu(r) z = Identity(x)", "different", id="numbers behind weights"),
+    ],
+)
+def test_nan_counts_where_it_is_said_where_it_is(mode: str, wrong: str, status: str, save: Save, worker: Worker) -> None:
+    right = "y = Identity(r) z = Identity(x)"
+    one, other = (save(RESIZED.format(f"{RESIZE.format(mode)} {nodes}"), 18) for nodes in (right, wrong))
+    assert compare(one, other, worker=worker, thorough=True).status == status

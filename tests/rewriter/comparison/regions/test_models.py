@@ -36,6 +36,15 @@ def test_a_region_becomes_its_nodes_before_and_after_with_small_constants() -> N
     assert [value.name for value in old.graph.input] == ["h"]
 
 
+def test_models_say_of_which_type_their_outputs_are() -> None:
+    """onnx.reference gives uint64 of the old one, which is no difference of the new one."""
+    source = model("g (uint32[2,3] x) => (uint32[2,3] y) { y = ReduceSumSquare <noop_with_empty_axes = 1> (x) }", 18)
+    models, (region,) = regions(source, 17)
+    old, new = models.of(region, Plan())
+    types = [made.graph.output[0].type.tensor_type.elem_type for made in (old, new)]
+    assert types == [onnx.TensorProto.UINT32, onnx.TensorProto.UINT32]
+
+
 @pytest.fixture
 def product() -> onnx.ModelProto:
     """A MatMul with 128 weights, which has another definition at 13."""
