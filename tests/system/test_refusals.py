@@ -184,6 +184,10 @@ REFUSED: dict[str, Refusal] = {
         18, 13, "it has two meanings: by the specification num_outputs=4 counts all parts, and onnxruntime makes the 2 that are outputs "
         "of the node, or fails",
     ),
+    "scales-that-may-keep-the-shape": Refusal(
+        'g (float[1, 1, H, W] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 1.25, 1.2}> {y = Resize<mode = "linear">(x, , s)}',
+        13, 10, "it copies data of some lengths and shifts that of others", as_onnxruntime_does,
+    ),
     "sequences-before-11": Refusal(
         "g (float[N] x) => (seq(float[a]) s) {s = SplitToSequence(x)}",
         13, 10, "SplitToSequence is new in opset 11 and older operators cannot express it exactly; it stays because the axis dimension "
@@ -467,6 +471,18 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4, 5] x) => (float[A, B] y) <int64[1] one = {1}> "
         "{c = Concat<axis = 0>(one, one) y = Slice(x, one, one, c)}",
         13, 9, "starts has 1 entries for 2 values",
+    ),
+    "scales-of-other-axes": Refusal(
+        "g (float[N, M] x) => (float[A, B] y) <float[0] r = {}, float[0] s = {}> {y = Resize(x, r, s)}",
+        12, 10, "scales has 0 entries for 2 axes",
+    ),
+    "nearest-outside": Refusal(
+        "g (float[1, 1, 6, 8] x) => (float[1, 1, 3, 4] y) <int64[4] z = {1, 1, 3, 4}> {y = Resize<exclude_outside = 1>(x, , , z)}",
+        13, 10, "exclude_outside=1 has no meaning in mode nearest, and onnxruntime refuses it",
+    ),
+    "pads-that-cut-too-much": Refusal(
+        'g (int64[3] x) => (int64[1] y) <int64[2] p = {-4, 2}> {y = Pad<mode = "reflect">(x, p)}',
+        11, 10, "pads cut 4 elements off axis 0, which has 3, and add others",
     ),
     "bound-that-is-nan": Refusal(
         "g (float[3] x) => (float[3] y) <float low = {nan}> {y = Clip(x, low)}",
