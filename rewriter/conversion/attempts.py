@@ -126,6 +126,7 @@ class Attempts:
                 model = self._reread(model, target)
             outcome = self._engine(model, target).run()
             outcome.blockers += self._functions_not_taken(model)
+            outcome.blockers += () if self._demands is None else self._demands.refused_interface(model.proto.graph)
             for found in reversed(earlier):
                 outcome = found.followed_by(outcome)
             return outcome, model

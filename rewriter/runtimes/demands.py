@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from onnx import GraphProto, TypeProto
+
 from ..engine.restrictions import Restrictions
-from ..errors import ArgumentError
+from ..errors import ArgumentError, Blocker, Unconvertible
 from ..graph.node import Node
 from ..opsets.transitions import newest_opset
+from ..opsets.type_protos import elem_type_name
 from .allowed.findings import Finding
 from .allowed.rules import AllowedList
 from .naming import find_profile
@@ -70,6 +73,17 @@ class Demands:
         """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do."""
         return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
 
+    def refused_interface(self, graph: GraphProto) -> Iterator[Blocker]:
+        """Blockers for the inputs and outputs of the main graph that a runtime does not take as they are."""
+        stored = {tensor.name for tensor in graph.initializer}
+        inputs = [("input", value) for value in graph.input if value.name not in stored]
+        for what, value in (*inputs, *(("output", value) for value in graph.output)):
+            for profile in self.profiles:
+                try:
+                    _require_taken(what, value.type.tensor_type, profile)
+                except Unconvertible as refusal:
+                    yield Blocker(what, value.name, "main graph", "", refusal.reason, refusal.hint)
+
     def lacks(self, domain: str) -> bool:
         """Whether one of the runtimes does not have the operators of `domain`."""
         return any(domain not in profile.runtime.domains for profile in self.profiles)
@@ -125,6 +139,17 @@ class Demands:
 def demands_of(names: Sequence[str], may_fall_back: bool = True) -> Demands | None:
     """The demands of the runtimes called `names`; None where there are no names. Raises: as `find_profile` and `Demands`."""
     return Demands([find_profile(name) for name in dict.fromkeys(names)], may_fall_back) if names else None
+
+
+def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile) -> None:
+    """Raises Unconvertible where a runtime does not take an input or output of this type as it is."""
+    limits, kind, rank = profile.facts.interface, elem_type_name(tensor.elem_type), len(tensor.shape.dim)
+    if what == "input" and kind in limits.input_types_refused:
+        raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
+    if tensor.HasField("shape") and rank < limits.rank_min:
+        raise Unconvertible(
+            f"{profile.title} gives {what}s of {rank} dimensions another shape", f"give the {what} {limits.rank_min} dimensions"
+        )
 
 
 def _shown(profile: Profile) -> str:

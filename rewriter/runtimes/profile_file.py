@@ -25,7 +25,7 @@ from .allowed.reading import LIST_KEYS, ListReader, read_operators
 from .allowed.rules import AllowedList
 from .element_types import TYPES
 from .releases import Range, parse_release
-from .runtime import Effect, OpsetRange, Quirk, ReleaseFacts, Runtime, shown_range
+from .runtime import Effect, InterfaceLimits, OpsetRange, Quirk, ReleaseFacts, Runtime, shown_range
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -146,27 +146,28 @@ class _Reader:
             "source",
             "notes",
             "operators_allowed",
+            "interface",
         }
         _require_keys(entry, allowed, where)
-        types = _names(entry, "types_refused", where)
-        if unknown := types - TYPES:
-            raise ValueError(f"{where}: types_refused has {listed(sorted(unknown))}; types are {', '.join(sorted(TYPES))}")
+        allowed = self._allowed(entry, releases, where)
         return ReleaseFacts(
             releases,
             _opsets(entry.get("opset", {}), where),
             _number(entry, "ir_max", where),
             _operators(entry, "operators_refused", where),
-            types,
+            _types(entry, "types_refused", where),
             _text(entry, "evidence", where),
             _text(entry, "source", where, ""),
             _text(entry, "notes", where, ""),
-            _flag(entry, "functions_refused", where) or "operators_allowed" in entry,
-            self._allowed(entry, releases, where),
+            _flag(entry, "functions_refused", where) or (allowed is not None and allowed.operators is not None),
+            allowed,
+            _interface(entry.get("interface", {}), where),
         )
 
     def _allowed(self, entry: Mapping[str, Any], releases: Range, where: str) -> AllowedList | None:
         """The list of a release, with what it inherits."""
         own = _allowed_operators(entry, where)
+        own = self._lists.operators_of(releases) if own is None else own
         parents = () if self._parent is None else self._parent.releases[-1:]
         inherited = next((facts.allowed for facts in parents if facts.allowed is not None), None)
         if inherited is None:
@@ -257,6 +258,21 @@ def _operators(entry: Mapping[str, Any], key: str, where: str) -> frozenset[str]
         suggestion = did_you_mean(unknown[0], all_operators())
         raise ValueError(f"{where}: {key} has {listed(unknown)}, and ONNX has no such operator{suggestion}")
     return names
+
+
+def _types(entry: Mapping[str, Any], key: str, where: str) -> frozenset[str]:
+    types = _names(entry, key, where)
+    if unknown := types - TYPES:
+        raise ValueError(f"{where}: {key} has {listed(sorted(unknown))}; types are {', '.join(sorted(TYPES))}")
+    return types
+
+
+def _interface(value: object, where: str) -> InterfaceLimits:
+    if not isinstance(value, dict):
+        raise ValueError(f'{where}: write interface = {{ rank_min = 2, input_types_refused = ["bool"] }}')
+    where = f"{where}: interface"
+    _require_keys(value, set(InterfaceLimits._fields), where)
+    return InterfaceLimits(_number(value, "rank_min", where) or 0, _types(value, "input_types_refused", where))
 
 
 def _allowed_operators(entry: Mapping[str, Any], where: str) -> frozenset[str] | None:

@@ -29,6 +29,11 @@ class Range(NamedTuple):
         above = self.first is None or _cut(release, self.first) >= self.first
         return above and (self.last is None or _cut(release, self.last) <= self.last)
 
+    def covers(self, other: Range) -> bool:
+        """Whether all releases of `other` are within this range."""
+        starts = self.first is None or (other.first is not None and other.first in self)
+        return starts and (self.last is None or (other.last is not None and other.last in self))
+
     def overlaps(self, other: Range) -> bool:
         return _starts_in(self, other) or _starts_in(other, self)
 

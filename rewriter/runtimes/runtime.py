@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from .agreement import USUAL, Bounds
@@ -19,6 +19,13 @@ class OpsetRange(NamedTuple):
     min: int | None = None
     max: int | None = None
     best: int | None = None
+
+
+class InterfaceLimits(NamedTuple):
+    """What a runtime refuses of the inputs and outputs of a model: fewer dimensions than `rank_min`, and types of inputs."""
+
+    rank_min: int = 0
+    input_types_refused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class ReleaseFacts:
     """Whether the runtime accepts no local functions, so that all functions have to be inlined."""
     allowed: AllowedList | None = None
     """The operators that it accepts, under which conditions; None where no list is known."""
+    interface: InterfaceLimits = field(default_factory=InterfaceLimits)
 
 
 @dataclass(frozen=True)

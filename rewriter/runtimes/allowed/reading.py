@@ -16,9 +16,9 @@ from .naming import known_names
 from .rules import AllowedList, Body, Otherwise, Rule
 from .site import LAYOUT
 
-RULE, EVERY_RULE, LAYOUT_KEY, OTHERWISE, DROPPED = "rule", "all", "layout", "otherwise", "operators_dropped"
+RULE, EVERY_RULE, LAYOUT_KEY, OTHERWISE, DROPPED, GROUPS = "rule", "all", "layout", "otherwise", "operators_dropped", "operators"
 """The entries of a profile that are about allowed operators, beside `operators_allowed` in a release."""
-LIST_KEYS = frozenset([RULE, EVERY_RULE, LAYOUT_KEY, OTHERWISE, DROPPED])
+LIST_KEYS = frozenset([RULE, EVERY_RULE, LAYOUT_KEY, OTHERWISE, DROPPED, GROUPS])
 _DEEPEST = 8
 """How deep `any` and `not` may stand in each other."""
 
@@ -37,6 +37,12 @@ class ListReader:
         if not isinstance(given, list):
             raise ValueError(f"write [[{RULE}]], a table each")
         self._rules = [self._rule(entry, RULE, index) for index, entry in enumerate(given)]
+        self._groups = read_groups(document.get(GROUPS, []))
+
+    def operators_of(self, releases: Range) -> frozenset[str] | None:
+        """The operators that all of `releases` take, by the groups of the profile; None where there are no groups."""
+        named = (names for range_, names in self._groups if range_.covers(releases))
+        return frozenset().union(*named) if self._groups else None
 
     def of_release(self, releases: Range, operators: frozenset[str] | None) -> AllowedList | None:
         """The list of a range of releases that allows `operators`, or all where these are None; None where nothing is said."""
@@ -83,6 +89,16 @@ def read_operators(given: Any, key: str) -> frozenset[str]:
         suggestion = did_you_mean(unknown[0], known)
         raise ValueError(f"{key} has {listed(unknown)}, and ONNX has no such operator{suggestion}")
     return frozenset(given)
+
+
+def read_groups(given: Any) -> list[tuple[Range, frozenset[str]]]:
+    """Read groups of operators, each with the releases that take them. Raises ValueError."""
+    if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
+        raise ValueError(f"write [[{GROUPS}]], a table each")
+    for entry in given:
+        if unknown := sorted(entry.keys() - {"from", "to", "names"}):
+            raise ValueError(f"[[{GROUPS}]]: unknown {listed(unknown)}; there can be from, names, to")
+    return [(read_range(entry), read_operators(entry.get("names", []), "names")) for entry in given]
 
 
 def read_range(entry: Mapping[str, Any]) -> Range:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from helpers import command_line, model
 
-from split_rewrite.rewriter import ArgumentError, Options, convert_version
+from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, convert_version
 from split_rewrite.rewriter.runtimes.naming import find_profile
-from split_rewrite.rewriter.runtimes.profiles import known_runtimes
+from split_rewrite.rewriter.runtimes.profiles import known_runtimes, read_runtime
 from split_rewrite.rewriter.runtimes.releases import Range, parse_release
 
 RELEASE = '[[release]]\nfrom = "1.0"\nto = "1.4"\nevidence = "tried with 1.4"\n'
@@ -35,6 +35,19 @@ BAD = {
     "no tolerance": ('title = "a"\ntolerance = 1e-3\n' + RELEASE, "write tolerance = { rtol = 1e-3, atol = 1e-4 }"),
     "overlap": ('title = "a"\n' + RELEASE + RELEASE.replace("1.0", "1.3"), "two [[release]] overlap: 1.0 to 1.4 and 1.3 to 1.4"),
     "backwards": ('title = "a"\n' + RELEASE.replace("1.4", "0.9", 1), "[[release]]: from 1.0 is after to 0.9"),
+    "interface": ('title = "a"\n' + RELEASE + "interface = 2", "write interface = { rank_min = 2,"),
+    "interface rank": ('title = "a"\n' + RELEASE + "interface = { rank_min = 0 }", "rank_min has to be a number from 1 on"),
+    "interface type": (
+        'title = "a"\n' + RELEASE + 'interface = { input_types_refused = ["half"] }',
+        "input_types_refused has half",
+    ),
+    "interface key": ('title = "a"\n' + RELEASE + "interface = { rank = 2 }", "interface: unknown rank"),
+    "groups": ('title = "a"\noperators = 2\n' + RELEASE, "write [[operators]], a table each"),
+    "groups key": ('title = "a"\n' + RELEASE + '[[operators]]\nname = ["Relu"]', "[[operators]]: unknown name"),
+    "groups name": (
+        'title = "a"\n' + RELEASE + '[[operators]]\nnames = ["Reluu"]',
+        "names has Reluu, and ONNX has no such operator",
+    ),
     "operator": ('title = "a"\n' + RELEASE + 'operators_refused = ["Reluu"]', "has Reluu, and ONNX has no such operator"),
     "type": ('title = "a"\n' + RELEASE + 'types_refused = ["float33"]', "types_refused has float33; types are"),
     "form": ('title = "a"\n' + RELEASE + QUIRK.replace("Round", "Rund"), "quirk 'Rund': nothing avoids it"),
@@ -124,3 +137,57 @@ def test_the_list_says_unknown_and_where_from() -> None:
     one = command_line("--list-runtimes", "openvino").out
     assert "\nShape with start or end\n  silently wrong in 2023.3; by probe of 2023.3.0\n  with --for: start and end are" in one
     assert command_line("--list-runtimes", "nothing").err.startswith("error: --list-runtimes nothing: unknown runtime")
+
+
+GROUPS = """title = "NPU"
+[[release]]
+from = "1"
+to = "2"
+evidence = "by source"
+[[release]]
+from = "3"
+to = "3"
+evidence = "by source"
+[[operators]]
+names = ["Relu"]
+[[operators]]
+from = "2"
+names = ["Abs"]
+[[operators]]
+to = "2"
+names = ["Neg"]
+"""
+
+
+def test_groups_say_what_all_releases_of_a_range_take(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(GROUPS)
+    older, newer = (facts.allowed for facts in read_runtime(path).releases)
+    assert older is not None and newer is not None
+    assert (older.operators, newer.operators) == ({"Relu", "Neg"}, {"Relu", "Abs"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("g (float[4] x) => (float[4] y) { y = Relu(x) }", r"input 'x' .*: NPU 1 gives inputs of 1 dimensions another shape"),
+        (
+            "g (float[4,1] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }",
+            r"output 'y' .*: NPU 1 gives outputs of 0 dimensions another shape",
+        ),
+        ("g (bool[4,1] x) => (float[4,1] y) { y = Cast<to = 1>(x) }", r"input 'x' .*: NPU 1 takes no inputs of type bool"),
+    ],
+)
+def test_the_interface_that_a_runtime_takes(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    release = '[[release]]\nfrom = "1"\nevidence = "by source"\n'
+    path.write_text(f'title = "NPU"\n{release}interface = {{ rank_min = 2, input_types_refused = ["bool"] }}\n')
+    with pytest.raises(UnconvertibleError, match=message):
+        convert_version(model(text, 13), options=Options(for_runtimes=[str(path)]))
+
+
+def test_an_input_with_a_default_and_an_open_shape_pass(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text('title = "NPU"\n[[release]]\nfrom = "1"\nevidence = "by source"\ninterface = { rank_min = 2 }\n')
+    text = "g (float[N,M] x, float k) => (float[N,M] y) <float k = {2}> { y = Mul(x, k) }"
+    assert convert_version(model(text, 13), options=Options(for_runtimes=[str(path)])).report.target_opset == 13
