@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import Unconvertible, Undecided
+from ..opsets.transitions import schema_at
 from .notes import Notes
 from .outcome import Remark
 from .registry import Registry
@@ -57,6 +58,11 @@ class Avoidance:
         if whose:
             hint = "change the model where it uses it, or choose another runtime"
             raise node.with_reason_to_stay(Unconvertible(f"{whose} does not support {node.op_type}", hint))
+        schema = schema_at(node.op_type, node.target)
+        version = 0 if schema is None else schema.since_version
+        whose = self._restrictions.versions.get((node.op_type, version))
+        if whose:
+            raise Unconvertible(f"{whose} does not support {node.op_type} of opset {version}", "choose an older opset")
         for value in (*node.inputs, *node.outputs):
             name = _element(node.type_string(value))
             whose = self._restrictions.types.get(name)

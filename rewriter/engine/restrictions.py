@@ -45,17 +45,24 @@ class Restrictions:
     """Forms, operators and types that runtimes do not accept. The values are parts of messages that name the runtime.
 
     `forms`: (form, operator), as in `avoid`, → "MNN 3.6 computes it wrongly: Round". `refused`: those of `forms` that all these
-    runtimes refuse with an error instead of computing them wrongly. `operators`: op_type → "MNN 3.6". `types`: element type as in
-    type strings, "int64" → "wonnx 2024". `only_onnx`: whether operators of other domains than ONNX's are refused, too. `lists`: the
-    operators that runtimes allow.
+    runtimes refuse with an error instead of computing them wrongly. `operators`: op_type → "MNN 3.6". `versions`: (op_type,
+    since_version) → "ONNX Runtime 1.32", for operators that it takes in other versions. `types`: element type as in type strings,
+    "int64" → "wonnx 2024". `only_onnx`: whether operators of other domains than ONNX's are refused, too. `lists`: the operators that
+    runtimes allow.
     """
 
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)
     refused: frozenset[tuple[str, str]] = frozenset()
     operators: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[tuple[str, int], str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     only_onnx: bool = False
     lists: tuple[OperatorList, ...] = ()
+
+    def may_refuse(self, op_type: str) -> bool:
+        """Whether a node of this operator may be refused for what it is, and not for its form."""
+        is_named = op_type in self.operators or any(op_type == name for name, _ in self.versions)
+        return is_named or bool(self.types or self.lists)
 
 
 UNRESTRICTED = Restrictions()

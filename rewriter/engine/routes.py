@@ -132,7 +132,7 @@ class Routes:
         forms = self._restrictions.forms
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
         restrictions = self._restrictions
-        is_restricted = bool(avoidances or op_type in restrictions.operators or restrictions.types or restrictions.lists)
+        is_restricted = bool(avoidances or restrictions.may_refuse(op_type))
         if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
             return None
         return Route(simplifications, step, avoidances, is_restricted)

@@ -104,6 +104,7 @@ class Demands:
             forms,
             frozenset(forms) - miscomputed,
             {op_type: profile.title for profile in self.profiles for op_type in profile.facts.operators_refused},
+            {version: profile.title for profile in self.profiles for version in profile.facts.versions_refused},
             {name: profile.title for profile in self.profiles for name in profile.facts.types_refused},
             lists=self.lists,
         )

@@ -92,7 +92,19 @@ class _Reader:
         self._lists = ListReader(document, text)
 
     def runtime(self) -> Runtime:
-        keys = {"title", "package", "aliases", "also", "domains", "release", "quirk", "tolerance", "extends", *LIST_KEYS}
+        keys = {
+            "title",
+            "package",
+            "aliases",
+            "also",
+            "domains",
+            "release",
+            "quirk",
+            "tolerance",
+            "extends",
+            "versions_refused",
+            *LIST_KEYS,
+        }
         _require_keys(self._document, keys, "the file")
         releases = tuple(self._facts(entry) for entry in _tables(self._document, "release"))
         if not releases:
@@ -161,8 +173,19 @@ class _Reader:
             _text(entry, "notes", where, ""),
             _flag(entry, "functions_refused", where) or (allowed is not None and allowed.operators is not None),
             allowed,
+            self._versions(releases),
             _interface(entry.get("interface", {}), where),
         )
+
+    def _versions(self, releases: Range) -> frozenset[tuple[str, int]]:
+        """The versions of operators that a range of releases does not take."""
+        found: set[tuple[str, int]] = set()
+        for entry in _tables(self._document, "versions_refused"):
+            _require_keys(entry, {"from", "to", "names"}, "[[versions_refused]]")
+            named = [_version(name) for name in sorted(_names(entry, "names", "[[versions_refused]]"))]
+            if _range(entry, "[[versions_refused]]").overlaps(releases):
+                found.update(named)
+        return frozenset(found)
 
     def _allowed(self, entry: Mapping[str, Any], releases: Range, where: str) -> AllowedList | None:
         """The list of a release, with what it inherits."""
@@ -258,6 +281,16 @@ def _operators(entry: Mapping[str, Any], key: str, where: str) -> frozenset[str]
         suggestion = did_you_mean(unknown[0], all_operators())
         raise ValueError(f"{where}: {key} has {listed(unknown)}, and ONNX has no such operator{suggestion}")
     return names
+
+
+def _version(name: str) -> tuple[str, int]:
+    """The operator and the since_version in a name such as "RoiAlign-22"."""
+    op_type, _, version = name.rpartition("-")
+    number = int(version) if version.isdecimal() else 0
+    schema = schema_at(op_type, number) if 0 < number <= newest_opset() else None
+    if number <= newest_opset() and (schema is None or schema.since_version != number):
+        raise ValueError(f"[[versions_refused]]: names has {name}, and ONNX has no such version")
+    return op_type, number
 
 
 def _types(entry: Mapping[str, Any], key: str, where: str) -> frozenset[str]:

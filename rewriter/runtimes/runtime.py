@@ -47,6 +47,8 @@ class ReleaseFacts:
     """Whether the runtime accepts no local functions, so that all functions have to be inlined."""
     allowed: AllowedList | None = None
     """The operators that it accepts, under which conditions; None where no list is known."""
+    versions_refused: frozenset[tuple[str, int]] = frozenset()
+    """Versions of operators that it does not take though it takes others: operators and since_versions."""
     interface: InterfaceLimits = field(default_factory=InterfaceLimits)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
-from helpers import command_line, model
+from helpers import command_line, model, run
 
 from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, convert_version
 from split_rewrite.rewriter.runtimes.naming import find_profile
@@ -47,6 +48,14 @@ BAD = {
     "groups name": (
         'title = "a"\n' + RELEASE + '[[operators]]\nnames = ["Reluu"]',
         "names has Reluu, and ONNX has no such operator",
+    ),
+    "version": (
+        'title = "a"\n' + RELEASE + '[[versions_refused]]\nnames = ["RoiAlign-21"]',
+        "names has RoiAlign-21, and ONNX has no such",
+    ),
+    "version of nothing": (
+        'title = "a"\n' + RELEASE + '[[versions_refused]]\nnames = ["RoiAlign"]',
+        "names has RoiAlign, and ONNX has",
     ),
     "operator": ('title = "a"\n' + RELEASE + 'operators_refused = ["Reluu"]', "has Reluu, and ONNX has no such operator"),
     "type": ('title = "a"\n' + RELEASE + 'types_refused = ["float33"]', "types_refused has float33; types are"),
@@ -191,3 +200,17 @@ def test_an_input_with_a_default_and_an_open_shape_pass(tmp_path: Path) -> None:
     path.write_text('title = "NPU"\n[[release]]\nfrom = "1"\nevidence = "by source"\ninterface = { rank_min = 2 }\n')
     text = "g (float[N,M] x, float k) => (float[N,M] y) <float k = {2}> { y = Mul(x, k) }"
     assert convert_version(model(text, 13), options=Options(for_runtimes=[str(path)])).report.target_opset == 13
+
+
+ROI = "g (float[1,2,8,8] x, float[3,4] r, int64[3] i) => (float[3,2,2,2] y) { y = RoiAlign<output_height = 2, output_width = 2>(x, r, i) }"
+
+
+def test_an_older_opset_is_chosen_where_the_runtime_lacks_a_version() -> None:
+    """onnxruntime has a kernel for RoiAlign of opset 16, and none for that of 22."""
+    result = convert_version(model(ROI, 22), options=Options(for_runtimes=["onnxruntime-1.32"]))
+    assert result.report.target_opset == 21
+    with pytest.raises(
+        UnconvertibleError, match=r"ONNX Runtime 1.32 does not support RoiAlign of opset 22. Hint: choose an older opset"
+    ):
+        convert_version(model(ROI, 22), 22, options=Options(for_runtimes=["onnxruntime-1.32"]))
+    assert run(result.model, {"x": np.ones((1, 2, 8, 8), np.float32), "r": np.ones((3, 4), np.float32), "i": np.zeros(3, np.int64)})
