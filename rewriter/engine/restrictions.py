@@ -47,8 +47,8 @@ class Restrictions:
     `forms`: (form, operator), as in `avoid`, → "MNN 3.6 computes it wrongly: Round". `refused`: those of `forms` that all these
     runtimes refuse with an error instead of computing them wrongly. `operators`: op_type → "MNN 3.6". `versions`: (op_type,
     since_version) → "ONNX Runtime 1.32", for operators that it takes in other versions. `types`: element type as in type strings,
-    "int64" → "wonnx 2024". `only_onnx`: whether operators of other domains than ONNX's are refused, too. `lists`: the operators that
-    runtimes allow.
+    "int64" → "wonnx 2024". `only_onnx`: whether operators of other domains than ONNX's are refused, too. `lists`: the operators
+    that runtimes allow.
     """
 
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -36,6 +36,10 @@ FOLDER = Path(__file__).parent / "profiles"
 """The folder with the profiles that come with this package."""
 
 
+_KEYS = frozenset(
+    ["title", "package", "aliases", "also", "domains", "release", "quirk", "tolerance", "extends", "versions_refused"]
+)
+"""The entries of a profile, beside those of lists."""
 _DEEPEST = 4
 """How many profiles may extend each other."""
 
@@ -92,20 +96,7 @@ class _Reader:
         self._lists = ListReader(document, text)
 
     def runtime(self) -> Runtime:
-        keys = {
-            "title",
-            "package",
-            "aliases",
-            "also",
-            "domains",
-            "release",
-            "quirk",
-            "tolerance",
-            "extends",
-            "versions_refused",
-            *LIST_KEYS,
-        }
-        _require_keys(self._document, keys, "the file")
+        _require_keys(self._document, _KEYS | LIST_KEYS, "the file")
         releases = tuple(self._facts(entry) for entry in _tables(self._document, "release"))
         if not releases:
             raise ValueError("there is no [[release]]")
