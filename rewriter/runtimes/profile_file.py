@@ -36,9 +36,7 @@ FOLDER = Path(__file__).parent / "profiles"
 """The folder with the profiles that come with this package."""
 
 
-_KEYS = frozenset(
-    ["title", "package", "aliases", "also", "domains", "release", "quirk", "tolerance", "extends", "versions_refused"]
-)
+_KEYS = {"title", "package", "aliases", "also", "domains", "release", "quirk", "tolerance", "extends", "versions_refused"}
 """The entries of a profile, beside those of lists."""
 _DEEPEST = 4
 """How many profiles may extend each other."""
