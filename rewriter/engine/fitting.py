@@ -146,7 +146,8 @@ class Fitting:
         if not found.against:
             raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
         hint = _hint(node) if plan.refused else "change the model where it uses it, or choose another runtime"
-        raise Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
+        refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
+        raise node.with_reason_to_stay(refusal)
 
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
