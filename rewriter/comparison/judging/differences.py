@@ -45,6 +45,10 @@ _ROUNDED_OTHERWISE = 4.0
 """How many times as large as the original's the rounding error of the same computation in another order may be."""
 
 
+_IMPRECISE = 64.0
+"""How many times the bounds, or the rounding errors of another runtime, a runtime may be off without having made a mistake."""
+
+
 def compare_values(
     name: str, expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_largest: float = 0.0
 ) -> OutputComparison:
@@ -82,20 +86,29 @@ def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_lar
     return _distance(expected, got) <= _allowed(expected, rtol, atol + (of_largest * _largest(expected) if of_largest else 0.0))
 
 
-def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, only_rounds: bool = False) -> Any:
+def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, rounded: Any = None) -> Any:
     """`got`, with the expected element in place of every element that is as close to `exact` as the worst element of `expected` is.
 
     Elements within the bounds around `exact` are replaced too. An error above `rtol` of the largest number is no rounding error,
-    and excuses nothing; but if `got` is known to be only rounded, any error is one, and some times the worst is allowed. Values
-    that are not float tensors of equal type and shape are returned unchanged.
+    and excuses nothing; but if `got` is known to be only rounded, any error is one, and some times the worst is allowed. How large
+    errors of rounding are here, `rounded` tells, which another runtime made of the same in the type of `expected`. What `expected`
+    is further off than many times the bounds, and than such errors, is a mistake of the runtime, on which it is for nobody else to
+    improve. Values that are not float tensors of equal type and shape are returned unchanged.
     """
     if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
         return got
     own = _distance(_wide(expected), exact)
     worst = own[np.isfinite(own)].max(initial=0.0)
-    worst = _ROUNDED_OTHERWISE * worst if only_rounds else min(worst, rtol * _largest(exact))
-    allowed = np.maximum(worst, _allowed(exact, rtol, atol))
-    return np.where(np.isfinite(exact) & (_distance(_wide(got), exact) <= allowed), expected, got)
+    bounds = _allowed(exact, rtol, atol)
+    trusted = _IMPRECISE * bounds
+    if rounded is None:
+        worst = min(worst, rtol * _largest(exact))
+    else:
+        worst = _ROUNDED_OTHERWISE * worst
+        others = _distance(_wide(rounded), exact) if np.shape(rounded) == expected.shape else np.zeros(1)
+        trusted = np.maximum(trusted, _IMPRECISE * others[np.isfinite(others)].max(initial=0.0))
+    is_near = np.isfinite(exact) & (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
+    return np.where(is_near & ~(np.isfinite(own) & (own > trusted)), expected, got)
 
 
 def _are_alike(expected: Any, got: Any) -> bool:

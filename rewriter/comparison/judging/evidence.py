@@ -190,11 +190,12 @@ class Evidence:
         if not self._tolerance.inexact or self._tolerance.is_stated:
             return False
         exact = self._pair.run_again("float64", runs)
-        if self._are_near(runs, results, exact, only_round=False):
+        if self._are_near(runs, results, exact, None):
             return True
         confirming = self._pair.run_again("float64", runs, self._pair.result)
-        agree = all(map(self._agree, runs, exact, confirming))
-        return agree and self._are_near(runs, results, exact, only_round=True)
+        if not all(map(self._agree, runs, exact, confirming)):
+            return False
+        return self._are_near(runs, results, exact, self._pair.run_again("onnx.reference", runs))
 
     def _agree(self, run: Run, before: Outputs | Failure, after: Outputs | Failure) -> bool:
         """Whether both models give the same in float64, as far as constants in the types of the run tell."""
@@ -205,18 +206,21 @@ class Evidence:
                 return False
         return True
 
-    def _are_near(self, runs: list[Run], results: list[Outputs], exact: list[Outputs | Failure], *, only_round: bool) -> bool:
+    def _are_near(
+        self, runs: list[Run], results: list[Outputs], exact: list[Outputs | Failure], rounded: list[Outputs | Failure] | None
+    ) -> bool:
+        """Whether the results are near to `exact`. If both models only round otherwise, `rounded` is the original in onnx.reference."""
         tolerance = self._tolerance
-        for run, result, answer in zip(runs, results, exact, strict=True):
+        for index, (run, result, answer) in enumerate(zip(runs, results, exact, strict=True)):
             if all(output.equal for output in compare_run(run, result, tolerance)):
                 continue
-            if not isinstance(answer, Outputs):
+            other = None if rounded is None else rounded[index]
+            if not isinstance(answer, Outputs) or isinstance(other, Failure):
                 return False
-            values = zip(run.outputs.names, run.outputs.values, result.values, answer.values, strict=True)
+            others = [None] * len(answer.values) if other is None else other.values
+            values = zip(run.outputs.names, run.outputs.values, result.values, answer.values, others, strict=True)
             bounds = {name: tolerance.of(name, dtype_name(value))[:2] for name, value in zip(*run.outputs[:2], strict=True)}
-            near = tuple(
-                excused(expected, got, wide, *bounds[name], only_rounds=only_round) for name, expected, got, wide in values
-            )
+            near = tuple(excused(expected, got, wide, *bounds[name], rounded=r) for name, expected, got, wide, r in values)
             if not all(output.equal for output in compare_run(run, result._replace(values=near), tolerance)):
                 return False
         return True

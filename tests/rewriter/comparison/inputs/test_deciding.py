@@ -288,6 +288,15 @@ def test_what_is_excused() -> None:
     assert excused(expected, got, exact, rtol=1e-5, atol=0.0).tolist() == got.tolist()  # 4 is no rounding error then
 
 
+def test_a_mistake_of_the_runtime_excuses_nothing() -> None:
+    exact = np.array([1.0, 2.0])
+    expected, right = np.array([1.5, 2.0], np.float32), exact.astype(np.float32)
+    assert excused(expected, right, exact, rtol=1e-4, atol=1e-5).tolist() == right.tolist()
+    assert excused(expected, right, exact, rtol=1e-4, atol=1e-5, rounded=right).tolist() == right.tolist()
+    rounded = np.array([0.9, 2.0], np.float32)  # another runtime is off by as much: it is rounding
+    assert excused(expected, right, exact, rtol=1e-4, atol=1e-5, rounded=rounded).tolist() == expected.tolist()
+
+
 def test_values_that_tell_nothing() -> None:
     assert is_empty(np.zeros((0, 3))) and is_empty([]) and not is_empty(np.zeros(1))
     assert are_one_value([np.array([1, 2]), np.array([1, 2])])
