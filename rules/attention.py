@@ -262,7 +262,7 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
     The causal mask alone never does: each query sees the first key.
     """
     mask = _as_bias(node, node.input(_MASK), kind) if node.has_input(_MASK) else ""
-    if not node.attr("is_causal", 0):
+    if not node.attr("is_causal", 0) or _sees_all_keys(node):
         bias = mask
     else:
         causal = _causal_bias(node, key, kind)
@@ -271,6 +271,22 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
         return bias, False
     known = node.constant(bias)
     return bias, known is None or bool(np.isneginf(known).all(axis=-1).any())
+
+
+def _sees_all_keys(node: Node) -> bool:
+    """Whether a causal node has a single query that sees all of several new keys behind a past, as onnxruntime lets it.
+
+    Raises Unconvertible where nobody said whose meaning counts, or where the number of queries is open.
+    """
+    queries, keys = node.dimension(-2, _Q), node.dimension(-2, _K)
+    is_single = queries == 1 or not isinstance(queries, int)
+    if not node.has_input(_PAST_KEY) or not is_single or keys == 1 or (queries is not None and queries == keys):
+        return False
+    if node.meaning("is_causal=1 hides later keys from a single query", "shows it all keys") == "specification":
+        return False
+    if queries != 1:
+        raise Unconvertible("whether it has a single query, which sees all keys, is only known at run time", node.shape_hint(_Q))
+    return True
 
 
 def _as_bias(node: Node, mask: str, kind: int) -> str:

@@ -420,11 +420,27 @@ def _has_policy(case: Case) -> bool:
     return case.has_input(3) and case.text("keep_aspect_ratio_policy") not in (b"", b"stretch")
 
 
-@defect("copies the input of a {op} that keeps the shape")
+@defect("copies the input of a {op} that keeps the shape, or axes of a region of interest that keep their length")
 def copied_input(case: Case) -> bool:
-    shape = case.shape_of(0)
-    is_shifted = not case.has_input(3) or _has_policy(case) or case.text("coordinate_transformation_mode") == b"tf_crop_and_resize"
-    return is_shifted and shape is not None and None not in shape and shape == case.values.shape_of(case.node.output[0])
+    shape, result = case.shape_of(0), case.values.shape_of(case.node.output[0])
+    if shape is None or result is None or None in shape or len(shape) != len(result):
+        return False
+    if case.text("coordinate_transformation_mode") == b"tf_crop_and_resize":
+        return any(before == after != 1 for before, after in zip(shape, result, strict=True))
+    return (not case.has_input(3) or _has_policy(case)) and shape == result
+
+
+@defect("shows a single query of {op} all keys behind a past though is_causal=1")
+def one_causal_query(case: Case) -> bool:
+    queries, keys = case.shape_of(0), case.shape_of(1)
+    if not case.number("is_causal", 0) or not case.has_input(4) or not queries or not keys:
+        return False
+    return queries[-2:][0] == 1 and keys[-2:][0] != 1
+
+
+@defect("gives the place of a scalar in {op} as if it had one dimension")
+def place_of_a_scalar(case: Case) -> bool:
+    return case.shape_of(0) == []
 
 
 @defect("pads this {op} as if it were not dilated")

@@ -67,7 +67,7 @@ def spell_out(node: Node) -> None:
     if _keeps_the_shape(node, samplings):
         node.become.Identity(node.input(0))
         return
-    spell_out_with(node, samplings, how)
+    spell_out_with(node, _without_copied(node, samplings), how)
 
 
 def _keeps_the_shape(node: Node, samplings: dict[int, Sampling]) -> bool:
@@ -78,6 +78,18 @@ def _keeps_the_shape(node: Node, samplings: dict[int, Sampling]) -> bool:
     if is_antialiased(node) or not samplings or any(axis.resized != axis.length for axis in samplings.values()):
         return False
     return meaning_of_same_shape(node) == "onnxruntime"
+
+
+def _without_copied(node: Node, samplings: dict[int, Sampling]) -> dict[int, Sampling]:
+    """The samplings without axes that the node copies, by its meaning, though its region of interest is not all of them.
+
+    Raises Unconvertible where nobody said whose meaning counts.
+    """
+    kept = [axis for axis, each in samplings.items() if each.scale == 1 and (each.start, each.end) != (0, 1)]
+    specification = f"the region of interest counts along the axes {kept}"
+    if not kept or node.meaning(specification, "copies these, since their lengths stay") == "specification":
+        return samplings
+    return {axis: each for axis, each in samplings.items() if axis not in kept}
 
 
 def meaning_of_same_shape(node: Node) -> str:

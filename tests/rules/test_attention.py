@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_rewrites, convert_version, model, optimized, refusal, run
 from onnx.reference import ReferenceEvaluator
 
-from split_rewrite.rewriter import Options
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx has no Attention-25")
@@ -497,3 +497,32 @@ def test_other_last_bits_of_a_newer_kernel_are_accepted_in_a_function_with_a_par
         {{ y = Attention <scale: float = @scale> (q, k, v) }}""")
     comparison = convert_version(proto, 28, compare="auto").report.comparison
     assert comparison is not None and comparison.status == "equal"
+
+
+NEW_KEYS = """g (float[1,1,{q},4] q, float[1,1,{k},4] k, float[1,1,{k},4] v, float[1,1,2,4] pk, float[1,1,2,4] pv) => (float[1,1,{q},4] y) {{
+    y, c, d = Attention <is_causal = 1> (q, k, v, , pk, pv) }}"""
+
+
+def test_a_single_query_before_several_new_keys_has_two_meanings():
+    source = model(NEW_KEYS.format(q=1, k=2), 23, 10)
+    assert "is_causal=1 hides later keys from a single query, and onnxruntime shows it all keys" in refusal(source, 22)
+    random = np.random.default_rng(4)
+    shapes = {"q": 1, "k": 2, "v": 2, "pk": 2, "pv": 2}
+    feeds = {name: random.normal(size=(1, 1, size, 4)).astype(np.float32) for name, size in shapes.items()}
+    result = convert_version(source, 22, options=Options(semantics="onnxruntime")).model
+    np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-6)
+    result = convert_version(source, 22, options=Options(semantics="specification")).model
+    keys, values = (np.concatenate([feeds[past], feeds[new][:, :, :1]], axis=2) for past, new in (("pk", "k"), ("pv", "v")))
+    scores = np.exp(feeds["q"].astype(np.float64) @ keys.transpose(0, 1, 3, 2) / 2)
+    np.testing.assert_allclose(run(result, feeds)[0], scores / scores.sum(axis=-1, keepdims=True) @ values, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [("1", "1"), ("2", "3"), ("S", "S")])
+def test_other_numbers_of_queries_have_one(queries, keys):
+    assert convert_version(model(NEW_KEYS.format(q=queries, k=keys), 23, 10), 22).report.target_opset == 22
+
+
+def test_an_open_number_of_queries_is_refused():
+    source = model(NEW_KEYS.format(q="S", k="T"), 23, 10)
+    with pytest.raises(UnconvertibleError, match="is only known at run time"):
+        convert_version(source, 22, options=Options(semantics="onnxruntime"))

@@ -116,3 +116,8 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+def test_a_stored_scalar_is_not_computed_since_its_place_has_two_meanings() -> None:
+    text = "g (float[1] x) => (int64[A,B] y) <int64 c = {5}> { y = NonZero(c) }"
+    assert "NonZero of 1 elements and rank 0 is new in opset 9" in refusal(model(text, 13), 8)

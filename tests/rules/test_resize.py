@@ -559,3 +559,15 @@ def test_scales_of_open_lengths(mode: str, target: int) -> None:
     source = _of_open_lengths("float[4] s = {1, 1, 2, 2.5}", f'mode = "{mode}"', 13, "x, , s")
     _assert_resizes_any(source, target)
     assert _ops(convert_version(source, target).model).count("NonZero") == 2
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_an_axis_of_a_region_that_keeps_its_length_has_two_meanings(mode: str) -> None:
+    text = f"""g (float[1,1,4,4] x) => (float[1,1,4,2] y) <float[8] r = {{0, 0, 0.5, 0, 1, 1, 1, 1}}, int64[4] z = {{1, 1, 4, 2}}> {{
+        y = Resize <mode = "{mode}", coordinate_transformation_mode = "tf_crop_and_resize", extrapolation_value = 9.0> (x, r, , z) }}"""
+    source = model(text, 13)
+    message = "the region of interest counts along the axes [2], and onnxruntime copies these, since their lengths stay"
+    assert message in refusal(source, 10)
+    given = {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)}
+    result = convert_version(source, 10, options=Options(semantics="onnxruntime")).model
+    np.testing.assert_allclose(run(result, given)[0], run(source, given)[0], rtol=1e-5)

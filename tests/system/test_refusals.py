@@ -184,6 +184,11 @@ REFUSED: dict[str, Refusal] = {
         18, 13, "it has two meanings: by the specification num_outputs=4 counts all parts, and onnxruntime makes the 2 that are outputs "
         "of the node, or fails",
     ),
+    "one-query-or-several": Refusal(
+        "g (float[1, 1, S, 4] q, float[1, 1, T, 4] k, float[1, 1, 2, 4] p) => (float y, float c, float d) "
+        "{y, c, d = Attention<is_causal = 1>(q, k, k, , p, p)}",
+        23, 22, "whether it has a single query, which sees all keys, is only known at run time", as_onnxruntime_does,
+    ),
     "scales-that-may-keep-the-shape": Refusal(
         'g (float[1, 1, H, W] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 1.25, 1.2}> {y = Resize<mode = "linear">(x, , s)}',
         13, 10, "it copies data of some lengths and shifts that of others", as_onnxruntime_does,

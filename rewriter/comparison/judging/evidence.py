@@ -209,7 +209,7 @@ class Evidence:
     def _are_near(
         self, runs: list[Run], results: list[Outputs], exact: list[Outputs | Failure], rounded: list[Outputs | Failure] | None
     ) -> bool:
-        """Whether the results are near to `exact`. If both models only round otherwise, `rounded` is the original in onnx.reference."""
+        """Whether the results are near to `exact`. `rounded`: the original in onnx.reference, where both only round."""
         tolerance = self._tolerance
         for index, (run, result, answer) in enumerate(zip(runs, results, exact, strict=True)):
             if all(output.equal for output in compare_run(run, result, tolerance)):

@@ -73,6 +73,8 @@ FALSE = {
     "one_batch_for_many": (13, "y = GatherND(x, i)", "float[2,2] x, int64[2,1] i", ""),
     "own_casts": (21, "y = Cast<to = 3>(x)", "float[2] x", ""),
     "own_padding": (13, "y = MaxPool<kernel_shape = [2], pads = [1, 1]>(x)", "float[1,1,3] x", ""),
+    "one_causal_query": (23, "y, , = Attention<is_causal = 1>(x, x, x, , x, x)", "float[1,1,1,2] x", ""),
+    "place_of_a_scalar": (13, "y = NonZero(x)", "float[2] x", ""),
     "padded_mask": (23, "y = Attention(x, x, x, m)", "float[1,1,2,2] x, float[2,2] m", ""),
     "positions_in_float": (16, "y = GridSample(x, p)", "double[1,1,2,2] x, float[1,1,1,2] p", ""),
     "positions_in_the_output": (11, "y = MaxUnpool<kernel_shape = [2]>(x, i)", "float[1,1,1] x, int64[1,1,1] i", ""),

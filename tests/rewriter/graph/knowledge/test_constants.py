@@ -49,6 +49,7 @@ NOT_COMPUTED = {
     ),
     "parts that are no outputs": (18, "y, b = Split<num_outputs = 3>(x)", "int64[6] x = {1, 2, 3, 4, 5, 6}"),
     "axes that are empty": (13, "y = Squeeze(x, e)", "int64[1,2] x = {3, 4}, int64[0] e = {}"),
+    "the place of a scalar": (13, "y = NonZero(x)", "int64 x = {3}"),
 }
 
 
@@ -66,6 +67,7 @@ COMPUTED = {
     "sorted": (13, "y = Unique(x)", "int64[3] x = {3, 1, 3}", [1, 3]),
     "a broadcast to the last axis": (7, "y = Xor(a, b)", "bool[2,2] a = {1, 0, 1, 0}, bool[2] b = {1, 0}", [[0, 0], [0, 0]]),
     "axes that are given": (13, "y = Squeeze(x, e)", "int64[1,2] x = {3, 4}, int64[1] e = {0}", [3, 4]),
+    "places in a vector": (13, "y = NonZero(x)", "int64[2] x = {0, 3}", [[1]]),
     "axes that are absent": (13, "y = Squeeze(x)", "int64[1,2] x = {3, 4}", [3, 4]),
 }
 
@@ -81,8 +83,8 @@ def test_a_cast_that_runtimes_round_in_their_own_way() -> None:
 
 # Operators that are computed and have a defect, with the tests above in which they have it. A new one needs a test there.
 DOUBTED = {
-    *("Add", "And", "Cast", "CenterCropPad", "Div", "Equal", "Greater", "Less", "Mul", "OneHot", "Or", "PRelu", "Pad", "Split"),
-    *("Squeeze", "Sub", "Unique", "Unsqueeze", "Xor"),
+    *("Add", "And", "Cast", "CenterCropPad", "Div", "Equal", "Greater", "Less", "Mul", "NonZero", "OneHot", "Or", "PRelu", "Pad"),
+    *("Split", "Squeeze", "Sub", "Unique", "Unsqueeze", "Xor"),
 }
 
 
