@@ -214,6 +214,8 @@ class _Sampler:
         op = self.op
         low, high = self._borders(side)
         span = side.last if self.aligned else side.length
+        if self.aligned and isinstance(span, str):  # of a single pixel, every place is that of the pixel
+            span = op.Max(span, self._number(1))
         way = op.Abs(self._calculate(op.Sub, place, low))
         turns = op.Floor(self._calculate(op.Div, way, span))
         rest = self._calculate(op.Sub, way, self._calculate(op.Mul, turns, span))

@@ -84,7 +84,7 @@ def check_input(model: Model, target: int | None, trust: Trust = Trust.CHECKER) 
                 _check_scope(scope)
         failure = _failure_of_input(model, target or model.main.opset, trust)
         if _DEPRECATED in failure:
-            failure = _failure_beside_deprecated(model)
+            failure = _failure_beside_deprecated(model.proto)
         if failure:
             raise InvalidModelError(f"the input is not a valid model: {failure}")
     except InvalidModelError:
@@ -120,19 +120,19 @@ def _form(node: NodeProto) -> tuple[object, ...]:
     return node.op_type, tuple(map(bool, node.input)), tuple(map(bool, node.output)), *attributes
 
 
-def _failure_beside_deprecated(model: Model) -> str:
+def _failure_beside_deprecated(proto: onnx.ModelProto) -> str:
     """The complaint of onnx.checker about a node that is not deprecated; it stops at its first complaint,
     which is about a deprecated one.
     """
-    opset = model.main.opset
+    opset = default_opset(proto.opset_import) or 0
     nodes = [
         node
-        for graph in model.survey.graphs
+        for graph in all_graphs(proto)
         if isinstance(graph, GraphProto)
         for node in graph.node
         if not node.domain and node.op_type not in GRAPH_HOLDERS and not _is_deprecated(node.op_type, opset)
     ]
-    return _failure(child_call.check_nodes, [node.SerializeToString() for node in nodes], opset, model.ir_version)
+    return _failure(child_call.check_nodes, [node.SerializeToString() for node in nodes], opset, proto.ir_version)
 
 
 def _is_deprecated(op_type: str, opset: int) -> bool:
@@ -146,6 +146,10 @@ def check_result(serialized: bytes, original: bytes, trust: Trust = Trust.CHECKE
     if not failure:
         return
     of_input = checker_failure(original, full=True, trust=trust)
+    if _DEPRECATED in failure and _DEPRECATED in of_input:  # what was deprecated in the input may be so in the result
+        failure = of_input = _failure_beside_deprecated(onnx.ModelProto.FromString(serialized))
+        if not failure:
+            return
     if of_input:
         raise InvalidModelError(f"the input is not a valid model: {of_input}")
     advice = "the model was not written; if the input runs, please report this"

@@ -80,6 +80,16 @@ def test_lengths_that_are_only_known_at_run_time(mode, padding, aligned, shape, 
             np.testing.assert_allclose(run(result, inputs)[0], run(older, inputs)[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_one_pixel_at_run_time(mode):
+    """Reflected between corners that are one, a place is that of the only pixel."""
+    older = proto(f'mode="{mode}", padding_mode="reflection", align_corners=1', 16, "[N,C,H,W]", "[N,A,B,2]", "[N,C,A,B]")
+    result = convert_version(older, 15).model
+    x = np.float32([[[[3], [3]]]])
+    grid = np.random.default_rng(5).uniform(-1, 1, (1, 3, 2, 2)).astype(np.float32)
+    np.testing.assert_allclose(run(result, {"x": x, "grid": grid})[0], np.full((1, 1, 3, 2), 3, np.float32), rtol=1e-5)
+
+
 def test_no_images_at_run_time():
     older = proto("", 16, "[N,3,H,5]", "[N,3,2,2]", "[N,3,3,2]")
     inputs = {"x": np.ones((0, 3, 4, 5), np.float32), "grid": np.ones((0, 3, 2, 2), np.float32)}

@@ -233,3 +233,11 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [19, 20])
+def test_what_is_deprecated_in_the_input_may_be_so_in_the_result(target: int) -> None:
+    text = "g (float[1,4,2] x, float[2] s) => (float[1,4,2] y) { y = GroupNormalization <num_groups = 2> (x, s, s) }"
+    result = convert_version(model(text, 18), target).model
+    assert [node.op_type for node in result.graph.node] == ["GroupNormalization"]
+    assert result.opset_import[0].version == target
