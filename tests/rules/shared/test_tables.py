@@ -37,7 +37,7 @@ HUGE = {
     ),
     "ones-of-an-eye": ("(float[{n},{n}] x) => (float[A,B] y) {{y = EyeLike(x)}}", 9, 8),
     "pixels-inside": (
-        '(float[1,1,{n},{n}] x) => (float[A,B,C,D] y) <float[8] r = {{0, 0, 0, 0, 1, 1, 2, 2}}, int64[4] s = {{1, 1, {n}, 5}}> {{y = Resize<coordinate_transformation_mode = "tf_crop_and_resize">(x, r, , s)}}',
+        '(float[1,1,7,{n}] x) => (float[A,B,C,D] y) <float[8] r = {{0, 0, 0, 0, 1, 1, 2, 2}}, int64[4] s = {{1, 1, {n}, 5}}> {{y = Resize<coordinate_transformation_mode = "tf_crop_and_resize">(x, r, , s)}}',
         13,
         10,
     ),
