@@ -83,6 +83,18 @@ def test_a_child_that_was_killed_between_two_models_is_replaced(zoo, tmp_path):
         children.close()
 
 
+def test_what_the_parent_holds_is_not_what_the_child_holds(zoo):
+    held = bytearray(1_200_000_000)
+    held[::4096] = b"1" * len(held[::4096])
+    children = apart.Children()
+    try:
+        task = Task(str(zoo / "good.onnx"), None, "good.onnx")
+        assert children.convert(task, Request(13)).exit_status == 0
+        assert len(children._pool._idle) == 1
+    finally:
+        children.close()
+
+
 class Unreadable:
     """What another process cannot load, as where there is no memory for it."""
 
