@@ -10,6 +10,8 @@ from onnx import GraphProto, TypeProto
 from ..engine.restrictions import Restrictions
 from ..errors import ArgumentError, Blocker, Unconvertible
 from ..graph.node import Node
+from ..graph.protos import reads
+from ..opsets import facts
 from ..opsets.transitions import newest_opset
 from ..opsets.type_protos import elem_type_name
 from .allowed.findings import Finding
@@ -74,15 +76,23 @@ class Demands:
         return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
 
     def refused_interface(self, graph: GraphProto) -> Iterator[Blocker]:
-        """Blockers for the inputs and outputs of the main graph that a runtime does not take as they are."""
+        """Blockers for the inputs and outputs of the main graph that a runtime does not take as they are.
+
+        Where an input gets another shape, that is no matter if nothing but a Reshape, or the like, reads it.
+        """
+        others = {
+            name for node in graph.node if not facts.of(node.op_type, node.domain).has("only-reshapes") for name in reads(node)
+        }
         stored = {tensor.name for tensor in graph.initializer}
-        inputs = [("input", value) for value in graph.input if value.name not in stored]
+        inputs = [
+            ("input" if value.name in others else "reshaped input", value) for value in graph.input if value.name not in stored
+        ]
         for what, value in (*inputs, *(("output", value) for value in graph.output)):
             for profile in self.profiles:
                 try:
                     _require_taken(what, value.type.tensor_type, profile)
                 except Unconvertible as refusal:
-                    yield Blocker(what, value.name, "main graph", "", refusal.reason, refusal.hint)
+                    yield Blocker(what.rpartition(" ")[2], value.name, "main graph", "", refusal.reason, refusal.hint)
 
     def lacks(self, domain: str) -> bool:
         """Whether one of the runtimes does not have the operators of `domain`."""
@@ -145,9 +155,9 @@ def demands_of(names: Sequence[str], may_fall_back: bool = True) -> Demands | No
 def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile) -> None:
     """Raises Unconvertible where a runtime does not take an input or output of this type as it is."""
     limits, kind, rank = profile.facts.interface, elem_type_name(tensor.elem_type), len(tensor.shape.dim)
-    if what == "input" and kind in limits.input_types_refused:
+    if what.endswith("input") and kind in limits.input_types_refused:
         raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
-    if tensor.HasField("shape") and rank < limits.rank_min:
+    if what != "reshaped input" and tensor.HasField("shape") and rank < limits.rank_min:
         raise Unconvertible(
             f"{profile.title} gives {what}s of {rank} dimensions another shape", f"give the {what} {limits.rank_min} dimensions"
         )

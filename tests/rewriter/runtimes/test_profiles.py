@@ -195,10 +195,11 @@ def test_the_interface_that_a_runtime_takes(text: str, message: str, tmp_path: P
         convert_version(model(text, 13), options=Options(for_runtimes=[str(path)]))
 
 
-def test_an_input_with_a_default_and_an_open_shape_pass(tmp_path: Path) -> None:
+def test_an_input_with_a_default_an_open_shape_and_what_is_reshaped_pass(tmp_path: Path) -> None:
     path = tmp_path / "npu.toml"
     path.write_text('title = "NPU"\n[[release]]\nfrom = "1"\nevidence = "by source"\ninterface = { rank_min = 2 }\n')
-    text = "g (float[N,M] x, float k) => (float[N,M] y) <float k = {2}> { y = Mul(x, k) }"
+    text = "g (float[N,M] x, float[3] v, float k) => (float[N,M] y, float[1,3] z) <float k = {2}, int64[1] a = {0}> "
+    text += "{ y = Mul(x, k) z = Unsqueeze(v, a) }"
     assert convert_version(model(text, 13), options=Options(for_runtimes=[str(path)])).report.target_opset == 13
 
 
