@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from onnx import GraphProto, TypeProto
+from onnx import GraphProto, NodeProto, TypeProto
 
 from ..engine.restrictions import Restrictions
 from ..errors import ArgumentError, Blocker, Unconvertible
@@ -80,19 +80,16 @@ class Demands:
 
         Where an input gets another shape, that is no matter if nothing but a Reshape, or the like, reads it.
         """
-        others = {
-            name for node in graph.node if not facts.of(node.op_type, node.domain).has("only-reshapes") for name in reads(node)
-        }
+        read = {name for node in graph.node if not _only_reshapes(node) for name in reads(node)}
         stored = {tensor.name for tensor in graph.initializer}
-        inputs = [
-            ("input" if value.name in others else "reshaped input", value) for value in graph.input if value.name not in stored
-        ]
-        for what, value in (*inputs, *(("output", value) for value in graph.output)):
+        ends = [("input", value, value.name in read) for value in graph.input if value.name not in stored]
+        ends += [("output", value, True) for value in graph.output]
+        for what, value, needs_shape in ends:
             for profile in self.profiles:
                 try:
-                    _require_taken(what, value.type.tensor_type, profile)
+                    _require_taken(what, value.type.tensor_type, profile, needs_shape)
                 except Unconvertible as refusal:
-                    yield Blocker(what.rpartition(" ")[2], value.name, "main graph", "", refusal.reason, refusal.hint)
+                    yield Blocker(what, value.name, "main graph", "", refusal.reason, refusal.hint)
 
     def lacks(self, domain: str) -> bool:
         """Whether one of the runtimes does not have the operators of `domain`."""
@@ -152,12 +149,16 @@ def demands_of(names: Sequence[str], may_fall_back: bool = True) -> Demands | No
     return Demands([find_profile(name) for name in dict.fromkeys(names)], may_fall_back) if names else None
 
 
-def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile) -> None:
-    """Raises Unconvertible where a runtime does not take an input or output of this type as it is."""
+def _only_reshapes(node: NodeProto) -> bool:
+    return facts.of(node.op_type, node.domain).has("only-reshapes")
+
+
+def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile, needs_shape: bool) -> None:
+    """Raises Unconvertible where a runtime does not take an input or output of this type as it is, with its shape if that counts."""
     limits, kind, rank = profile.facts.interface, elem_type_name(tensor.elem_type), len(tensor.shape.dim)
-    if what.endswith("input") and kind in limits.input_types_refused:
+    if what == "input" and kind in limits.input_types_refused:
         raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
-    if what != "reshaped input" and tensor.HasField("shape") and rank < limits.rank_min:
+    if needs_shape and tensor.HasField("shape") and rank < limits.rank_min:
         raise Unconvertible(
             f"{profile.title} gives {what}s of {rank} dimensions another shape", f"give the {what} {limits.rank_min} dimensions"
         )
