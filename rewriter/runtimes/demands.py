@@ -154,7 +154,7 @@ def _only_reshapes(node: NodeProto) -> bool:
 
 
 def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile, needs_shape: bool) -> None:
-    """Raises Unconvertible where a runtime does not take an input or output of this type as it is, with its shape if that counts."""
+    """Raises Unconvertible where a runtime does not take an input or output of this type, and if it counts, of this shape."""
     limits, kind, rank = profile.facts.interface, elem_type_name(tensor.elem_type), len(tensor.shape.dim)
     if what == "input" and kind in limits.input_types_refused:
         raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
