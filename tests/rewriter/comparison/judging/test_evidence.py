@@ -9,6 +9,7 @@ import pytest
 from helpers import model
 
 from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.comparison.running.model_client import Worker
@@ -91,4 +92,4 @@ def test_nan_times_a_weight_of_0_is_no_difference(mode: str) -> None:
 def test_nan_counts_where_it_is_said_where_it_is(mode: str, wrong: str, status: str, save: Save, worker: Worker) -> None:
     right = "y = Identity(r) z = Identity(x)"
     one, other = (save(RESIZED.format(f"{RESIZE.format(mode)} {nodes}"), 18) for nodes in (right, wrong))
-    assert compare(one, other, worker=worker, thorough=True).status == status
+    assert compare(one, other, worker=worker, thorough=True, budget=Budget(60)).status == status
