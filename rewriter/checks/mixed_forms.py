@@ -16,6 +16,7 @@ from ..engine.conversion import Engine
 from ..engine.outcome import Remark
 from ..engine.registry import registry
 from ..engine.selection import Selection
+from ..errors import RuleError
 from ..graph.model import Model
 from ..graph.protos import default_opset, shown_name
 from ..opsets import unread
@@ -44,7 +45,7 @@ def unmix(skeleton: Skeleton) -> list[Remark]:
         opset = strangers[0].opset
         group = [stranger.node for stranger in strangers if stranger.opset == opset]
         remarks += [_remark(node, opset, declared) for node in group]
-        if not _convert(skeleton, group, opset, declared):
+        if not _convert(skeleton, group, opset, declared) or len(_strangers(proto, declared)) >= len(strangers):
             proto.CopyFrom(before)
             return []
     return remarks
@@ -79,7 +80,10 @@ def _convert(skeleton: Skeleton, nodes: Sequence[NodeProto], source: int, target
     unread.hide_nodes(proto, [node for node in with_inner(proto.graph.node) if id(node) not in chosen], _FITTING)
     stamp.stamp(proto, source)
     model = Model(skeleton, constants_as_initializers=proto.ir_version >= 4)
-    outcome = Engine(model, target, registry, Selection.of((), ())).run()
+    try:
+        outcome = Engine(model, target, registry, Selection.of((), ())).run()
+    except RuleError:  # the model need not be valid otherwise
+        return False
     unread.show(proto, _FITTING)
     stamp.stamp(proto, target)
     return not outcome.blockers

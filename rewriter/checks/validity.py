@@ -147,7 +147,7 @@ def check_result(serialized: bytes, original: bytes, trust: Trust = Trust.CHECKE
         return
     of_input = checker_failure(original, full=True, trust=trust)
     if _DEPRECATED in failure and _DEPRECATED in of_input:  # what was deprecated in the input may be so in the result
-        failure = of_input = _failure_beside_deprecated(onnx.ModelProto.FromString(serialized))
+        failure, of_input = (_failure_beside_deprecated(onnx.ModelProto.FromString(data)) for data in (serialized, original))
         if not failure:
             return
     if of_input:

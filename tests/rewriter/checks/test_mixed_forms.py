@@ -9,6 +9,10 @@ import pytest
 from helpers import convert_version
 from onnx import ModelProto
 
+from split_rewrite.rewriter import RuleError
+from split_rewrite.rewriter.engine.conversion import Engine
+from split_rewrite.rewriter.engine.outcome import Outcome
+
 MEANS = "g (float[2,4] x) => (float[2,1] a, float[2,2] b) { p, q = Split<axis = 1, num_outputs = 2>(x) [m] a = %s b = Abs(q) }"
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
 
@@ -64,3 +68,20 @@ def test_a_model_with_functions_is_refused() -> None:
         a, b = Split<num_outputs = 2>(x) c = f.same (a) y = ReduceMean<axes = [0]>(c) }
     <domain: "f", opset_import: ["" : 18]> same (x) => (y) { y = Identity(x) }"""
     assert "no single opset fits all nodes" in refusal(helpers.model(text, 18))
+
+
+def test_a_rule_that_fails_on_such_a_model_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Engine) -> None:
+        raise RuleError("a rule failed")
+
+    source = helpers.model(MEANS % "ReduceMean<axes = [1]>(p)", 18)
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "run", fail)
+        assert "no single opset fits all nodes" in refusal(source)
+
+
+def test_nodes_that_stay_strangers_end_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = helpers.model(MEANS % "ReduceMean<axes = [1]>(p)", 18)
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "run", lambda _: Outcome())
+        assert "no single opset fits all nodes" in refusal(source)
