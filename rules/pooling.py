@@ -17,7 +17,7 @@ from onnx import helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.same_padding import is_same_padded, warn_where_length_differs
+from .shared.same_padding import is_same_padded, same_padding, warn_where_length_differs, write_pads
 from .shared.tables import arange, require_few
 
 
@@ -293,6 +293,7 @@ def average_as_convolution(node: Node) -> None:
     """With dilations, the node becomes a convolution with ones, divided by the number of elements in each window."""
     _drop_dilations_of_one(node)
     node.approximate = True  # runtimes have another kernel for 19, even where dilations are 1
+    _state_negative_padding(node)
     if not node.has_attr("dilations"):
         return
     kind = node.need_elem_type()
@@ -301,6 +302,14 @@ def average_as_convolution(node: Node) -> None:
     counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
     divisor = node.op.const(counts, kind)
     node.become.Div(_sum_windows(node, node.input(0)), divisor)
+
+
+def _state_negative_padding(node: Node) -> None:
+    """Replace automatic padding that is negative, which onnxruntime takes since 19 only."""
+    if is_same_padded(node) and all(isinstance(node.dimension(axis), int) for axis in _spatial(node)):
+        totals = same_padding(node)
+        if min(totals, default=0) < 0:
+            write_pads(node, totals, larger_first=node.attr("auto_pad") == "SAME_LOWER")
 
 
 @downgrade("LpPool", 18)

@@ -28,6 +28,7 @@ from .shared.spelled_resize import (
     is_fixed,
     meaning_of_length,
     meaning_of_same_shape,
+    require_certain_neighbours,
     require_known_axes,
     require_scales,
     rounded_otherwise,
@@ -72,6 +73,8 @@ def drop_symmetric_coordinates(node: Node) -> None:
         if helper.tensor_dtype_to_np_dtype(node.need_elem_type()).kind in "iu":
             raise rounded_otherwise(mode)
         node.approximate = True
+    elif is_fixed(node):
+        require_certain_neighbours(node)
     node.set_attr("coordinate_transformation_mode", "half_pixel")
 
 

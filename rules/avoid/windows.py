@@ -16,6 +16,7 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
 from ..shared.crops import may_cut_what_is_added
+from ..shared.same_padding import lengths_along_axes, same_padding, write_pads
 
 _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 
@@ -120,7 +121,7 @@ def state_upper_pads(node: Node) -> None:
     It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
     """
     if node.attr("auto_pad", "NOTSET") == "SAME_UPPER":
-        _state_pads(node, _padding(node))
+        write_pads(node, _padding(node))
 
 
 @avoid("auto_pad SAME_LOWER", _PADDED, opset=11)
@@ -130,7 +131,7 @@ def state_lower_pads(node: Node) -> None:
     It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
     """
     if node.attr("auto_pad", "NOTSET") == "SAME_LOWER":
-        _state_pads(node, _padding(node), larger_first=True)
+        write_pads(node, _padding(node), larger_first=True)
 
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
@@ -140,7 +141,7 @@ def state_pads(node: Node) -> None:
     It is exact for all types. The lengths of the axes have to be known.
     """
     if node.has_attr("output_shape"):
-        _state_pads(node, _padding(node))
+        write_pads(node, _padding(node))
 
 
 @avoid("ConvTranspose with disputed auto_pad", "ConvTranspose", opset=11)
@@ -160,31 +161,15 @@ def _padding(node: Node) -> list[int]:
             f"ceil_mode or dilations together with auto_pad={node.attr('auto_pad')}", "write the padding out as pads"
         )
     if node.op_type != "ConvTranspose":
-        return _same_padding(node)
+        return same_padding(node)
     totals = _transposed_padding(node)
     _require_agreed(node, totals)
     return totals
 
 
-def _state_pads(node: Node, totals: Sequence[int], larger_first: bool = False) -> None:
-    begins = [(total + larger_first) // 2 for total in totals]
-    ends = [total - begin for total, begin in zip(totals, begins, strict=True)]
-    for replaced in ("auto_pad", "ceil_mode", "output_shape"):  # ceil_mode never counts beside auto_pad
-        node.pop_attr(replaced)
-    node.set_attr("pads", [*begins, *ends])
-
-
-def _same_padding(node: Node) -> list[int]:
-    """The total padding with which the result is as long as the input divided by the stride."""
-    sizes, kernel = _lengths(node)
-    ones = [1] * len(kernel)
-    axes = zip(sizes, kernel, node.attr("strides", ones), node.attr("dilations", ones), strict=True)
-    return [max((-(-size // stride) - 1) * stride + (length - 1) * step + 1 - size, 0) for size, length, stride, step in axes]
-
-
 def _transposed_padding(node: Node) -> list[int]:
     """The total padding, which ConvTranspose cuts off: the result has output_shape, or is as long as the input times the stride."""
-    sizes, kernel = _lengths(node)
+    sizes, kernel = lengths_along_axes(node)
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
     strides = node.attr("strides", ones)
     wanted = node.attr("output_shape") or [size * stride for size, stride in zip(sizes, strides, strict=True)]
@@ -208,11 +193,6 @@ def _require_agreed(node: Node, totals: Sequence[int]) -> None:
         wanted = node.attr("output_shape")
         what = f"output_shape {wanted}" if wanted else f"auto_pad {node.attr('auto_pad')}"
         raise Unconvertible(f"{what} needs a padding of {list(totals)}, which is odd or negative", "state pads instead")
-
-
-def _lengths(node: Node) -> tuple[Sequence[int], Sequence[int]]:
-    """The lengths of the input and of the window, along the spatial axes."""
-    return node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
 
 
 @avoid("Pad by negative numbers", "Pad", opset=13)

@@ -6,6 +6,7 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.
 
 from __future__ import annotations
 
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.channels_last import channels_first, channels_last
 from ..shared.contrib import contrib
@@ -16,7 +17,13 @@ _ATTRIBUTES = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pa
 
 @contrib("QLinearAveragePool", opset=13, steps=True)
 def pool_real_numbers(node: Node) -> None:
-    """The node becomes DequantizeLinear, AveragePool and QuantizeLinear."""
+    """The node becomes DequantizeLinear, AveragePool and QuantizeLinear.
+
+    Refused where ceil_mode and count_include_pad are both 1: onnxruntime divides by the whole window, and AveragePool by what lies
+    within the padding.
+    """
+    if node.attr("ceil_mode", 0) and node.attr("count_include_pad", 0):
+        raise Unconvertible("it counts what its last windows cover behind the padding", "set ceil_mode to 0, and state longer pads")
     attributes = {name: node.attr(name) for name in _ATTRIBUTES}
     _pool(node, "AveragePool", attributes)
 

@@ -15,6 +15,8 @@ import numpy as np
 from ...rewriter.errors import Unconvertible
 from .tables import arange, require_few
 
+_FLOAT_NOISE = 4 * float(np.finfo(np.float32).eps)
+"""The relative error of a coordinate that a runtime computes from a scale that float32 rounds."""
 _MAX_TAPS = 256
 """The number of input elements that one element of the result may combine, with two nodes for each."""
 
@@ -123,14 +125,16 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
 def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
     """The nearest element for each coordinate.
 
-    Raises Unconvertible where it is another one for coordinates in float32, as in runtimes.
+    Raises Unconvertible where it is another one for coordinates in float32, as in runtimes. Symmetric ones are a difference,
+    whose terms each runtime computes in an order of its own.
     """
-    exact = _round(at, how.nearest)
-    last = axis.length - 1
-    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
-    if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
+    is_exact = float(np.float32(axis.scale)) == axis.scale and axis.resized == axis.scale * axis.length
+    noise = 0.0 if is_exact or how.coordinates != "half_pixel_symmetric" else _FLOAT_NOISE * (1 + np.abs(at))
+    single = _coordinates(axis, how, np.dtype(np.float32)).astype(np.float64)
+    exact, *others = (np.clip(_round(x, how.nearest), 0, axis.length - 1) for x in (at, single, at - noise, at + noise))
+    if not all(np.array_equal(exact, other) for other in others):
         raise Unconvertible("an element lies so near the middle between two that its neighbour depends on how the runtime rounds")
-    return np.clip(exact, 0, last).astype(np.int64)
+    return exact.astype(np.int64)
 
 
 def _round(at: np.ndarray, how: str) -> np.ndarray:

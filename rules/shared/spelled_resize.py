@@ -52,22 +52,30 @@ def spell_out(node: Node) -> None:
     if 0 in (node.shape(0) or ()):
         raise Unconvertible(f"'{node.input(0)}' has no elements to gather")
     require_known_axes(node)
-    mode = node.attr("mode", "nearest")
-    if mode == "nearest" and node.attr("exclude_outside", 0):
+    if node.attr("mode", "nearest") == "nearest" and node.attr("exclude_outside", 0):
         raise Unconvertible("exclude_outside=1 has no meaning in mode nearest, and onnxruntime refuses it", "leave it out")
-    how = Filter(
-        mode,
+    samplings = _samplings(node)
+    if _keeps_the_shape(node, samplings):
+        node.become.Identity(node.input(0))
+        return
+    spell_out_with(node, _without_copied(node, samplings), _filter(node))
+
+
+def require_certain_neighbours(node: Node) -> None:
+    """Raises Unconvertible where the nearest element, in a node with known lengths, depends on how the runtime rounds."""
+    for axis in _samplings(node).values():
+        taps(axis, _filter(node))
+
+
+def _filter(node: Node) -> Filter:
+    return Filter(
+        node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
         node.attr("cubic_coeff_a", -0.75),
         bool(node.attr("exclude_outside", 0)),
         is_antialiased(node),
     )
-    samplings = _samplings(node)
-    if _keeps_the_shape(node, samplings):
-        node.become.Identity(node.input(0))
-        return
-    spell_out_with(node, _without_copied(node, samplings), how)
 
 
 def _keeps_the_shape(node: Node, samplings: dict[int, Sampling]) -> bool:

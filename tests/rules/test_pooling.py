@@ -1,6 +1,7 @@
 """AveragePool, MaxPool, LpPool: rounding up, dilations, what counts, and cautions."""
 
 import numpy as np
+import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
@@ -76,6 +77,24 @@ def test_dilations_that_say_nothing_are_dropped_with_a_tolerance():
     result = convert_version(pool("AveragePool", ", dilations=[1,1]", 19), 18)
     assert [attribute.name for attribute in result.model.graph.node[0].attribute] == ["kernel_shape"]
     assert result.report.inexact == {"pooling.average_as_convolution"}
+
+
+def _skipping(kernel: int, stride: int, side: str) -> onnx.ModelProto:
+    attributes = f'kernel_shape=[{kernel}], strides=[{stride}], auto_pad="SAME_{side}"'
+    return model(f"g (float[1,1,9] x) => (float[1,1,A] y) {{ y = AveragePool <{attributes}> (x) }}", 19)
+
+
+@pytest.mark.parametrize("side", ["UPPER", "LOWER"])
+def test_refuses_automatic_padding_that_skips_elements(side):
+    assert f"auto_pad SAME_{side} needs a padding of [-2], which is negative" in refusal(_skipping(1, 3, side), 18)
+
+
+@pytest.mark.parametrize("side", ["UPPER", "LOWER"])
+def test_automatic_padding_that_leaves_out_the_last_element_is_written_out(side):
+    """onnxruntime takes auto_pad there from 19 on only."""
+    x = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 9)
+    result = assert_same(_skipping(2, 3, side), 18, {"x": x})
+    assert "pads" in {attribute.name for attribute in result.graph.node[0].attribute}
 
 
 @pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])

@@ -330,6 +330,23 @@ def test_symmetric_coordinates_of_a_length_that_is_rounded(policy: str, mode: st
     assert_same(model(text, opset=19), 18, {"x": X.reshape(-1)[:30].reshape(1, 1, 5, 6)}, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "given", ["<float[2] q = {1, 0.3}> { y = Resize <%s> (x, , q) }", "<int64[2] q = {1, 1}> { y = Resize <%s> (x, , , q) }"]
+)
+def test_refuses_symmetric_coordinates_beside_a_whole_number(given: str) -> None:
+    """Rounded down, such a coordinate is that number or the one before it, as float32 happens to round."""
+    attributes = 'nearest_mode = "floor", coordinate_transformation_mode = "half_pixel_symmetric"'
+    length = 5 if "float" in given else 3
+    proto = model(f"g (float[1, {length}] x) => (float[1, 1] y) {given % attributes}", opset=19)
+    assert "its neighbour depends on how the runtime rounds" in refusal(proto, 18)
+
+
+def test_symmetric_coordinates_that_are_exact() -> None:
+    attributes = 'nearest_mode = "floor", coordinate_transformation_mode = "half_pixel_symmetric"'
+    text = f"g (float[1, 6] x) => (float[1, 9] y) <float[2] q = {{1, 1.5}}> {{ y = Resize <{attributes}> (x, , q) }}"
+    assert_same(model(text, opset=19), 18, {"x": X.reshape(-1)[:6].reshape(1, 6)})
+
+
 def test_what_only_grows_is_an_upsample_below_10() -> None:
     proto = model("g (float[1, 1, 6, 8] x) => (float[1, 1, 12, 24] y) <float[4] s = {1, 1, 2, 3}> { y = Resize (x, s) }", opset=10)
     assert _ops(assert_same(proto, 9, {"x": X})) == ["Upsample"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, operators, whole
+from contrib import assert_standard, operators, refused, whole
 
 STORED = {
     "s": np.array(0.021, np.float32),
@@ -19,6 +19,14 @@ FORMS = {
     "ceil": ("kernel_shape = [2,2], strides = [2,2], ceil_mode = 1", "4,4"),
     "same": ('kernel_shape = [2,2], strides = [2,2], auto_pad = "SAME_UPPER"', "4,4"),
 }
+
+
+def test_refuses_windows_beyond_padding_that_counts():
+    """onnxruntime divides them by the whole window, and AveragePool by what lies within the padding."""
+    attributes = "kernel_shape = [3,3], strides = [2,2], ceil_mode = 1, count_include_pad = 1, pads = [0,0,1,1]"
+    node = f"y = com.microsoft.QLinearAveragePool <{attributes}> (x, s, z, t, w)"
+    message = refused(node, {"x": whole(np.uint8, 1, 1, 5, 5)}, "uint8[1,1,3,3] y", constants=STORED)
+    assert "it counts what its last windows cover behind the padding" in message
 
 
 @pytest.mark.parametrize(("attributes", "sizes"), FORMS.values(), ids=FORMS)
