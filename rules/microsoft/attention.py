@@ -11,7 +11,7 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.attention_masks import Lengths, causal_bias, marked_visible, padding_bias, visible_between
 from ..shared.contrib import contrib
-from ..shared.heads import grown, heads_first, keys_last, scaled, transposed, weighted, with_heads
+from ..shared.heads import biased, grown, heads_first, keys_last, scaled, transposed, weighted, with_heads
 from ..shared.indices import length
 
 _X, _WEIGHTS, _BIAS, _MASK, _PAST, _ADDED, _PAST_LENGTH = range(7)
@@ -30,9 +30,7 @@ def attend(node: Node) -> None:
         keys, values = _with_past(node, heads_first(node, k), heads_first(node, v))
     else:
         keys, values = keys_last(node, k), heads_first(node, v)
-    scores, bias = node.op.MatMul(queries, keys), _bias(node, keys, kind)
-    if bias:
-        scores = node.op.Add(scores, bias)
+    scores = biased(node, node.op.MatMul(queries, keys), node.input(_ADDED), _masks(node, keys, kind))
     weighted(node, scores, values, heads)
 
 
@@ -62,6 +60,11 @@ def _projected(node: Node, heads: int) -> tuple[str, str, str, int]:
     sizes = node.attr("qkv_hidden_sizes") or [node.need_dimension(1, _WEIGHTS) // 3] * 3
     if len(sizes) != 3 or any(size % heads for size in sizes) or sizes[0] != sizes[1]:
         raise Unconvertible(f"Attention cannot divide the widths {sizes} among {heads} heads", "correct the model")
+    if sizes[1] != sizes[2] and (node.has_input(_PAST) or node.has_output(_PRESENT)):
+        raise Unconvertible(
+            f"Attention keeps past keys and values, of the widths {sizes[1:]}, in one tensor, which has one width",
+            "correct the model",
+        )
     parts = op.Split(total, op.int64(sizes), outputs=3, axis=2)
     q, k, v = (with_heads(node, part, heads) for part in parts)
     return q, k, v, sizes[0]
@@ -79,8 +82,8 @@ def _with_past(node: Node, keys: str, values: str) -> tuple[str, str]:
     return transposed(node, keys), values
 
 
-def _bias(node: Node, keys: str, kind: int) -> str:
-    """What is added to the scores: attention_bias and the masks; "" for nothing."""
+def _masks(node: Node, keys: str, kind: int) -> str:
+    """What is added to the scores for the masks; "" for nothing."""
     op = node.op
     all_keys = length(node, keys, 3)
     visible = _visible(node, all_keys) if node.has_input(_MASK) else ""
@@ -88,9 +91,7 @@ def _bias(node: Node, keys: str, kind: int) -> str:
     if node.attr("unidirectional", 0) and node.dimension(1) != 1:
         past = length(node, node.input(_PAST), 3) if node.has_input(_PAST) else op.int64([0])
         bias = causal_bias(node, Lengths(length(node, node.input(_X), 1), past, all_keys, is_self_attention=True), kind, bias)
-    if not node.has_input(_ADDED):
-        return bias
-    return op.Add(node.input(_ADDED), bias) if bias else node.input(_ADDED)
+    return bias
 
 
 def _visible(node: Node, keys: str) -> str:

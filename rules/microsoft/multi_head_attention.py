@@ -14,7 +14,7 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.attention_masks import Lengths, causal_bias, marked_visible, padding_bias, visible_between
 from ..shared.contrib import contrib
-from ..shared.heads import grown, heads_first, keys_last, scaled, transposed, weighted, with_heads
+from ..shared.heads import biased, grown, heads_first, keys_last, scaled, transposed, weighted, with_heads
 from ..shared.indices import length
 from ..shared.normalization import cast_between
 
@@ -42,10 +42,7 @@ def attend(node: Node) -> None:
     scale = node.attr("scale", 0.0) or 1 / sqrt(size)
     queries = heads_first(node, scaled(node, parts.queries, scale, kind))
     keys = _keys(node, parts)
-    scores = node.op.MatMul(queries, keys)
-    bias = _bias(node, keys, parts.come_first, kind)
-    if bias:
-        scores = node.op.Add(scores, bias)
+    scores = biased(node, node.op.MatMul(queries, keys), node.input(_ADDED), _masks(node, keys, parts.come_first, kind))
     if node.has_output(_SCORES):
         node.op.Identity(
             cast_between(node, scores, kind, node.elem_type(node.output(_SCORES)) or kind), output=node.output(_SCORES)
@@ -132,8 +129,8 @@ def _values(node: Node, parts: _Parts) -> str:
     return grown(node, values, node.input(_PAST_VALUE), node.output(_PRESENT_VALUE))
 
 
-def _bias(node: Node, keys: str, come_first: bool, kind: int) -> str:
-    """What is added to the scores: attention_bias and the masks; "" for nothing."""
+def _masks(node: Node, keys: str, come_first: bool, kind: int) -> str:
+    """What is added to the scores for the masks; "" for nothing."""
     op = node.op
     all_keys = length(node, keys, 3)
     bias = padding_bias(node, _visible(node, all_keys), kind) if node.has_input(_MASK) else ""
@@ -141,9 +138,7 @@ def _bias(node: Node, keys: str, come_first: bool, kind: int) -> str:
         past = length(node, node.input(_PAST_KEY), 2) if node.has_input(_PAST_KEY) else op.int64([0])
         sizes = Lengths(length(node, node.input(_Q), 1), past, all_keys, not come_first and _are_as_many_keys(node))
         bias = causal_bias(node, sizes, kind, bias)
-    if not node.has_input(_ADDED):
-        return bias
-    return op.Add(node.input(_ADDED), bias) if bias else node.input(_ADDED)
+    return bias
 
 
 def _are_as_many_keys(node: Node) -> bool:

@@ -54,6 +54,13 @@ def grown(node: Node, name: str, past: str, present: str) -> str:
     return name
 
 
+def biased(node: Node, scores: str, *biases: str) -> str:
+    """`scores` with each of `biases` added, in this order, in which onnxruntime rounds; "" is none."""
+    for bias in filter(None, biases):
+        scores = node.op.Add(scores, bias)
+    return scores
+
+
 def weighted(node: Node, scores: str, values: str, heads: int) -> None:
     """Write the sum of the `values`, weighted by the softmax of the scores, as the first output, and remove the node."""
     result = node.op.MatMul(node.op.Softmax(scores, axis=-1), values)

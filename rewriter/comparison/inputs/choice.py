@@ -103,7 +103,7 @@ class Filler:
             return on_its_side(integers, self._reading).astype(dtype)
         if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
             integers = self._whole_numbers(dims, largest=1 if name == "INT2" else 3)
-            return np.asarray(on_its_side(as_it_is_read(integers, self._reading), self._reading)).astype(dtype)
+            return np.asarray(on_its_side(as_it_is_read(integers, self._reading, self._sizes), self._reading)).astype(dtype)
         if name == "FLOAT8E8M0":  # powers of two, no sign
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":

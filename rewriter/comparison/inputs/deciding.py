@@ -301,8 +301,13 @@ def _some_ignored(random: np.random.Generator, positions: np.ndarray, ignored: S
     return np.where(random.random(positions.shape) < 0.25, random.choice(ignored, positions.shape), positions)
 
 
-def as_it_is_read(integers: np.ndarray, reading: Reading) -> np.ndarray:
-    """Small integers, made to name distinct axes, or to be steps, or the shape that is declared."""
+def as_it_is_read(integers: np.ndarray, reading: Reading, sizes: Mapping[str, int]) -> np.ndarray:
+    """Small integers, made to be positions, to name distinct axes, or to be steps, or the shape that is declared.
+
+    `sizes` has the symbolic dimensions of this sample. Positions stay as they are where the length of their axis is unknown.
+    """
+    if reading.positions and "" not in reading.positions and not reading.is_count:
+        return integers % _shortest(reading.positions, sizes)
     if reading.shape and integers.shape == (len(reading.shape),):
         return np.array(reading.shape)
     if reading.strides or reading.lengths:

@@ -40,12 +40,14 @@ def whole(*rows: object) -> np.ndarray:
         ("", PAST, "Attention has past keys, and onnxruntime requires the output present then"),
         ("", {"m": np.ones((2, 1, 3, 3), np.int32)}, "Attention with a mask of 4 dimensions runs on CUDA only"),
         ("", {"m": whole(1, 2, 3)}, "Attention takes no mask_index of 3 numbers for 2 sequences"),
+        ("qkv_hidden_sizes = [6, 6, 12]", {"outputs": "y, z"}, "past keys and values, of the widths [6, 12], in one tensor"),
         ("qkv_hidden_sizes = [8, 7, 9]", {}, "Attention cannot divide the widths [8, 7, 9] among 2 heads"),
     ],
 )
 def test_what_is_not_written(attributes, more, message):
-    given = {"x": X} | WEIGHTS | more
-    assert message in refused(node_of(given, attributes), given)
+    outputs = more.get("outputs", "y")
+    given = {"x": X} | WEIGHTS | {name: array for name, array in more.items() if name != "outputs"}
+    assert message in refused(node_of(given, attributes, outputs), given)
 
 
 def test_ends_or_starts_of_an_unknown_number_of_sequences():
@@ -87,6 +89,7 @@ CASES = {
     "ends and starts": ({"x": X} | WEIGHTS | {"m": whole(2, 3, 1, 9)}, "", *PLAIN),
     "ends and more": ({"x": X} | WEIGHTS | {"m": whole(2, 3, 0, 2, 5, 0, 3, 6)}, "", *PLAIN),
     "mask of each query": ({"x": X} | WEIGHTS | {"m": whole(*[[[1, 0, 1], [1, 1, 0], [0, 0, 0]]] * 2)}, "", *PLAIN),
+    "all masked, and added to": ({"x": X} | WEIGHTS | {"m": np.zeros((2, 3), np.int32), "a": normal(2, 2, 3, 3)}, "", *PLAIN),
     "added": ({"x": X} | WEIGHTS | {"a": normal(1, 2, 3, 3)}, "unidirectional = 1", *PLAIN),
 }
 

@@ -94,6 +94,7 @@ CASES = {
     "mask": (parts() | {"m": whole([1, 1, 0], [0, 1, 1])}, "", "y", "float[2,3,8] y"),
     "odd marks": (parts() | {"m": whole([1, -1, 2], [0, 5, 1])}, "", "y", "float[2,3,8] y"),
     "all masked": (parts() | {"m": whole([0, 0, 0], [0, 1, 1])}, "", "y", "float[2,3,8] y"),
+    "all masked, and added to": (parts() | {"m": np.zeros((2, 3), np.int32), "a": normal(2, 2, 3, 3)}, "", "y", "float[2,3,8] y"),
     "filter": (parts() | {"m": whole([1, 1, 0], [0, 1, 1])}, "mask_filter_value = -3.0", "y", "float[2,3,8] y"),
     "causal mask": (parts() | {"m": whole([0, 1, 1], [0, 0, 1])}, "unidirectional = 1", "y", "float[2,3,8] y"),
     "lowest filter": (

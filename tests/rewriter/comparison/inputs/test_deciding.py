@@ -232,9 +232,11 @@ def test_every_sample_of_scalar_bounds_runs(worker: Worker, tmp_path: Path) -> N
 
 
 def test_axes_of_usual_samples_are_distinct() -> None:
-    assert sorted(as_it_is_read(np.array([2, 1, 1]), Reading(axes={3}))) == [0, 1, 2]
-    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(strides=True)), [1, 3])
-    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(sizes=True, shape=(5, 7))), [5, 7])
+    assert sorted(as_it_is_read(np.array([2, 1, 1]), Reading(axes={3}), {})) == [0, 1, 2]
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(strides=True), {}), [1, 3])
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(sizes=True, shape=(5, 7)), {}), [5, 7])
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(positions={"N", 9}), {"N": 3}), [0, 0])
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(positions={""}), {}), [0, 3])
 
 
 def test_nan_of_halves_is_no_overflow(worker: Worker) -> None:
