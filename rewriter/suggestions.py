@@ -15,17 +15,26 @@ _MOST = 3
 
 def closest(given: str, known: Iterable[str]) -> list[str]:
     """The names in `known` that `given` resembles, the most similar first; case does not matter."""
-    matcher = SequenceMatcher(b=given.casefold(), autojunk=False)
-    found: list[tuple[float, str]] = []
-    for name in dict.fromkeys(known):
-        matcher.set_seq1(name.casefold())
-        found.append((matcher.ratio(), name))
-    best = max((ratio for ratio, _ in found), default=0.0)
-    similar = [(-ratio, name) for ratio, name in found if ratio >= max(_SIMILAR, best - _MUCH_LESS)]
-    return [name for _, name in sorted(similar)[:_MOST]]
+    found = _ranked(given, known)
+    return [name for ratio, name in found if ratio >= max(_SIMILAR, found[0][0] - _MUCH_LESS)][:_MOST]
+
+
+def nearest(given: str, known: Iterable[str]) -> list[str]:
+    """The three names in `known` that `given` resembles most, even if it resembles none much."""
+    return [name for _, name in _ranked(given, known)[:_MOST]]
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """A question to append to a message, as "; did you mean 'openvino'?"; empty where nothing resembles `given`."""
     found = " or ".join(f"'{name}'" for name in closest(given, known))
     return f"; did you mean {found}?" if found else ""
+
+
+def _ranked(given: str, known: Iterable[str]) -> list[tuple[float, str]]:
+    """The names in `known` with their similarity to `given`, the most similar first."""
+    matcher = SequenceMatcher(b=given.casefold(), autojunk=False)
+    found: list[tuple[float, str]] = []
+    for name in dict.fromkeys(known):
+        matcher.set_seq1(name.casefold())
+        found.append((-matcher.ratio(), name))
+    return [(-ratio, name) for ratio, name in sorted(found)]

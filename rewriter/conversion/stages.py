@@ -216,6 +216,7 @@ class Job:
             reach=end.reach,
             not_loaded=not_loaded(target) if goes_up else "",
             runtimes="" if self._demands is None else self._demands.titles,
+            about_runtimes=() if self._demands is None else self._demands.warnings,
             notes=tuple(end.notes),
             weights=end.weights,
             checked=end.checked,

@@ -51,6 +51,8 @@ class ReportData:
     """A warning where the installed onnxruntime does not load models of the target opset, else ""."""
     runtimes: str = ""
     """The runtimes that the result is for, such as "OpenVINO 2024.2 and MNN 3.6"."""
+    about_runtimes: tuple[str, ...] = ()
+    """Warnings about their names: that nothing is known about a release, or that none was named."""
     notes: tuple[str, ...] = ()
     """Messages for the user about the data files."""
     weights: DataFiles | None = None
@@ -111,7 +113,7 @@ class ReportData:
 
     def _warnings(self) -> Iterator[str]:
         alike: dict[tuple[str, str], list[Remark]] = {}
-        yield from self.notes
+        yield from (*self.about_runtimes, *self.notes)
         for remark in remarks_of(self, "warning"):
             alike.setdefault((remark.op_type, remark.message), []).append(remark)
         for (op_type, message), (first, *others) in alike.items():

@@ -64,6 +64,7 @@ def _done(report: ReportData) -> Document:
         "warnings": [remark.to_dict() for remark in report.remarks if remark.kind in ("warning", "empty")],
         "not_loaded": report.not_loaded,
         "runtimes": report.runtimes,
+        "about_runtimes": list(report.about_runtimes),
         "avoided": [remark.to_dict() for remark in report.remarks if remark.kind == "avoided"],
         "fallback": [remark.to_dict() for remark in report.remarks if remark.kind == "fallback"],
         "unchecked": [remark.to_dict() for remark in report.remarks if remark.kind == "unchecked"],

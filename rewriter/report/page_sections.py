@@ -70,8 +70,8 @@ def remarks_section(remarks: Iterable[Remark], header: str) -> str:
 
 def about_the_result(report: ReportData) -> str:
     """The warnings that are about the result as a whole, not about a single node."""
-    loading = f"<p>{html_text(report.not_loaded)}</p>" if report.not_loaded else ""
-    return loading + _not_compared(report.comparison)
+    lines = [*report.about_runtimes, *filter(None, [report.not_loaded])]
+    return "".join(f"<p>{html_text(line)}</p>" for line in lines) + _not_compared(report.comparison)
 
 
 def _not_compared(comparison: Comparison | None) -> str:

@@ -67,6 +67,11 @@ class Demands:
         return " and ".join(profile.title_and_file for profile in self.profiles)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user has to know about the names of the runtimes."""
+        return tuple(dict.fromkeys(profile.warning for profile in self.profiles if profile.warning))
+
+    @property
     def ir_max(self) -> int | None:
         return min((p.facts.ir_max for p in self.profiles if p.facts.ir_max is not None), default=None)
 
@@ -104,7 +109,7 @@ class Demands:
                 text = f"{profile.title} {_DOES[quirk.effect]} ({quirk.form})"
                 for op_type in quirk.operators:
                     before = forms.get((quirk.form, op_type))
-                    forms[quirk.form, op_type] = text if before is None else f"{before}; {text}"
+                    forms[quirk.form, op_type] = text if before in (None, text) else f"{before}; {text}"
                     if quirk.effect != "refused":
                         miscomputed.add((quirk.form, op_type))
         return Restrictions(

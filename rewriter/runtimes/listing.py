@@ -10,7 +10,7 @@ from ..errors import listed
 from ..report.summary import aligned
 from .allowed.rules import AllowedList
 from .naming import find_profile, find_runtime
-from .profiles import Effect, Quirk, ReleaseFacts, Runtime, known_runtimes, shown_range
+from .profiles import Effect, Product, Quirk, ReleaseFacts, Runtime, dotted, known_runtimes, shown_range
 from .releases import Range
 
 EFFECTS: dict[Effect, str] = {"wrong": "silently wrong", "refused": "refused", "crash": "crashes"}
@@ -18,7 +18,7 @@ _PROBED = "by probe of "
 
 
 def overview() -> str:
-    """A line for each range of releases of each runtime, with opsets, IR version and evidence; then the aliases."""
+    """A line for each range of releases of each runtime, with opsets, IR version and evidence; then other names."""
     rows = [
         (runtime.name, shown_range(facts.releases), opsets(facts), shown_ir(facts), facts.evidence)
         for runtime in known_runtimes().values()
@@ -29,7 +29,13 @@ def overview() -> str:
         for runtime in known_runtimes().values()
         for alias, release in runtime.aliases.items()
     ]
-    return "\n".join([*aligned([("runtime", "releases", "opsets", "IR version", "evidence"), *rows]), *aliases])
+    products = [
+        f"{', '.join(product.names)}: {runtime.name}, by the releases of {product.title}"
+        for runtime in known_runtimes().values()
+        for product in runtime.products
+        if product.releases != ()
+    ]
+    return "\n".join([*aligned([("runtime", "releases", "opsets", "IR version", "evidence"), *rows]), *aliases, *products])
 
 
 def about(name: str) -> str:
@@ -39,17 +45,22 @@ def about(name: str) -> str:
     """
     if name == "quirks":
         return "\n".join(aligned(sorted(forms().items())))
-    runtime, release = find_runtime(name, "--list-runtimes")
+    runtime, release, _ = find_runtime(name, "--list-runtimes")
     if not release:
         return "\n".join(_about(runtime))
     profile = find_profile(name, "--list-runtimes")
-    return "\n".join(_about(replace(runtime, title=profile.title, releases=(profile.facts,), quirks=profile.quirks)))
+    meant = replace(runtime, title=profile.title, releases=profile.known, quirks=profile.quirks)
+    return "\n".join(_about(meant, profile.warning))
 
 
-def _about(runtime: Runtime) -> Iterator[str]:
+def _about(runtime: Runtime, warning: str = "") -> Iterator[str]:
     yield runtime.title
-    if runtime.also:
-        yield f"also: {', '.join(runtime.also)}"
+    if warning:
+        yield f"warning: {warning}"
+    yield f"names: {', '.join([runtime.name, *runtime.also])}"
+    yield from (f"{alias} is {runtime.name}-{release}" for alias, release in runtime.aliases.items())
+    for product in runtime.products:
+        yield f"{', '.join(product.names)}: {product.title} {inside(product)} ({product.source})"
     for facts in runtime.releases:
         yield f"{shown_range(facts.releases)}: {opsets(facts)}, IR version {shown_ir(facts)}; {facts.evidence} ({facts.source})"
         if facts.notes:
@@ -58,6 +69,7 @@ def _about(runtime: Runtime) -> Iterator[str]:
             yield f"  {allowed_of(facts.allowed)}"
         if refused := not_taken(facts):
             yield f"  not supported: {', '.join(refused)}"
+    yield from (f"needs {need}" for need in needs(runtime))
     instead = forms()
     by_form: dict[str, list[str]] = {}
     for quirk, where in alike(runtime):
@@ -65,6 +77,34 @@ def _about(runtime: Runtime) -> Iterator[str]:
         by_form.setdefault(quirk.form, []).append(f"  {what}")
     for form, lines in by_form.items():
         yield from ("", form, *lines, f"  with --for: {instead[form]}")
+
+
+def inside(product: Product) -> str:
+    """The releases of a runtime that are in a product, as text."""
+    if product.releases is None:
+        return "has the same numbers"
+    return ", ".join(f"{known.shown} has {dotted(known.inner)}" for known in product.releases) or "is unknown"
+
+
+def needs(runtime: Runtime) -> Iterator[str]:
+    """What a runtime needs of a model beside its operators, with the releases where these differ."""
+    by_need: dict[str, list[str]] = {}
+    for facts in runtime.releases:
+        for need in _needs_of(facts):
+            by_need.setdefault(need, []).append(shown_range(facts.releases))
+    for need, where in by_need.items():
+        yield need if len(where) == len(runtime.releases) else f"{need} (in {', '.join(where)})"
+
+
+def _needs_of(facts: ReleaseFacts) -> Iterator[str]:
+    if facts.allowed is not None and (static := facts.allowed.static_operators):
+        yield f"fixed shapes{static}: --overwrite-input-shape sets those that are open"
+    if facts.interface.rank_min:
+        yield f"inputs and outputs of at least {facts.interface.rank_min} dimensions"
+    if facts.interface.input_types_refused:
+        yield f"inputs of other types than {', '.join(sorted(facts.interface.input_types_refused))}"
+    if facts.functions_refused:
+        yield "models without local functions: --for inlines them"
 
 
 def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:

@@ -1,82 +1,119 @@
-"""Finds runtimes by the names that users give them: in any case, by short names, with releases as pip or a manual writes them."""
+"""Finds runtimes by the names that users give them: in any case, by short names, with releases as pip or a manual writes them, and
+by the products that have them inside.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ArgumentError, listed
-from ..suggestions import did_you_mean
-from .profiles import Profile, Runtime, dotted, known_runtimes, read_runtime, shown_range
-from .releases import Release, parse_release
+from ..suggestions import nearest
+from .profiles import Product, Profile, Runtime, dotted, known_runtimes, read_runtime, shown_range
+from .releases import Release, known_near, parse_release
 
-_WITH_RELEASE = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+v?(?P<release>\d[\d.]*)", re.IGNORECASE)
-"""A name with a release: "openvino-2024.2", "openvino==2024.2", "TensorRT 8.6", "onnxruntime@v1.18"."""
+_WITH_RELEASE = re.compile(r"(?P<base>.+?)(?:[\s=@_-]+v?)?(?P<release>\d[\d.]*)(?:-py3)?", re.IGNORECASE)
+"""A name with a release: "openvino-2024.2", "openvino==2024.2", "TensorRT8.6", "onnxruntime@v1.18", "tritonserver:24.12-py3"."""
 _UNFINISHED = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+(?P<release>\S*)")
 """A name followed by what is no number."""
+_MOST_RELEASES = 3
+"""The number of releases that a message names one by one."""
 
 
 class Named(NamedTuple):
-    """A runtime, and the release that was named with it; empty where none was."""
+    """A runtime, and the release that was named with it, empty where none was; the product where it is a release of one."""
 
     runtime: Runtime
-    release: str
+    release: str = ""
+    product: Product | None = None
+
+    @property
+    def title(self) -> str:
+        return self.runtime.title if self.product is None else self.product.title
 
 
 def find_profile(name: str, parameter: str = "--for") -> Profile:
     """The profile for `name`: "openvino-2024.2", "TensorRT 8.6", "jetpack-4.6.2", "ort" (the installed release), or "./mynpu.toml".
 
-    Raises: ArgumentError where nothing is known about it, or the file is not valid. Its message begins with `parameter`.
+    Raises: ArgumentError where it is unknown, or the file is not valid. Its message begins with `parameter`.
     """
     if name.endswith(".toml"):
         runtime = read_runtime(Path(name))
-        return Profile(runtime, _newest(runtime), runtime.releases[-1], name)
-    runtime, release = find_runtime(name, parameter)
-    return _profile(runtime, release, f"{parameter} {name}") if release else _installed_profile(runtime)
+        newest = _newest(runtime)
+        return Profile(runtime, newest, (newest,), f"{runtime.title} {dotted(newest)}", name)
+    named = find_runtime(name, parameter)
+    given, remark = f"{parameter} {name}", ""
+    if not named.release and named.product is None and (installed := _installed_release(named.runtime)):
+        named = named._replace(release=dotted(installed))
+    if not named.release:
+        named = named._replace(release=_newest_named(named, given))
+        remark = f"no release of {named.title} was named: {named.release} is taken, the newest that is known"
+    return _profile(named, _release(named, given), given, remark)
 
 
 def find_runtime(name: str, parameter: str) -> Named:
     """The runtime and the release that `name` stands for. Raises ArgumentError, which begins with `parameter`, where unknown."""
-    for runtime in known_runtimes().values():
-        for alias, release in runtime.aliases.items():
-            if _folded(alias) == _folded(name):
-                return Named(runtime, release)
     known = _by_name()
-    if (runtime := known.get(_folded(name))) is not None:
-        return Named(runtime, "")
-    parts = _WITH_RELEASE.fullmatch(name.strip()) or _UNFINISHED.fullmatch(name.strip())
-    if parts is not None and (runtime := known.get(_folded(parts["base"]))) is not None:
-        return Named(runtime, parts["release"])
-    suggestion = did_you_mean(name if parts is None else parts["base"], _spelled())
-    raise ArgumentError(f"{parameter} {name}: unknown runtime{suggestion} (--list-runtimes lists all)")
+    if (named := known.get(_folded(name))) is not None:
+        return named
+    parts = _WITH_RELEASE.fullmatch(name.strip()), _UNFINISHED.fullmatch(name.strip())
+    for found in filter(None, parts):
+        base = _folded(found["base"])
+        named = known.get(base) or known.get(base.rstrip(":"))
+        if named is not None and not named.release:
+            return named._replace(release=found["release"])
+    suggested = " or ".join(f"'{other}'" for other in nearest(_base(name), _spelled()))
+    raise ArgumentError(f"{parameter} {name}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
 
 
 def common_name(name: str) -> str:
     """The name of the runtime in this package, such as "onnxruntime" for "ORT"; `name` itself where it is unknown."""
-    runtime = _by_name().get(_folded(name))
-    return name if runtime is None else runtime.name
+    named = _by_name().get(_folded(name))
+    return name if named is None or named.product is not None else named.runtime.name
 
 
 def runtime_names() -> list[str]:
-    """The names that shells complete: of all runtimes, and of those of their releases that are known by themselves."""
+    """The names that shells complete: of all runtimes, of what has them inside, and of those of their releases that are known by
+    themselves.
+    """
     found: list[str] = []
     for runtime in known_runtimes().values():
-        releases = [facts.releases for facts in runtime.releases]
-        single = [bounds.first for bounds in releases if bounds.first is not None and bounds.first == bounds.last]
-        found += [runtime.name, *runtime.also, *runtime.aliases, *(f"{runtime.name}-{dotted(release)}" for release in single)]
+        single = [facts.releases.first for facts in runtime.releases if facts.releases.first == facts.releases.last]
+        numbered = (f"{runtime.name}-{dotted(release)}" for release in single if release is not None)
+        found += [runtime.name, *runtime.also, *runtime.aliases, *numbered]
+        for product in runtime.products:
+            bounds = [bound for inside in product.releases or () for bound in inside.bounds]
+            found += [name for name in product.names if product.releases != ()]
+            found += [f"{name}-{bound}" for name in product.names for bound in bounds]
     return found
 
 
-def _by_name() -> dict[str, Runtime]:
-    return {
-        _folded(name): runtime for runtime in known_runtimes().values() for name in (runtime.title, *runtime.also, runtime.name)
-    }
+@cache
+def _by_name() -> dict[str, Named]:
+    """What each name, folded, stands for."""
+    found: dict[str, Named] = {}
+    for runtime in known_runtimes().values():
+        found |= {_folded(name): Named(runtime) for name in (runtime.title, *runtime.also, runtime.name)}
+        found |= {_folded(name): Named(runtime, "", product) for product in runtime.products for name in product.names}
+        found |= {_folded(alias): Named(runtime, release) for alias, release in runtime.aliases.items()}
+    return found
 
 
 def _spelled() -> list[str]:
-    return [name for runtime in known_runtimes().values() for name in (runtime.name, *runtime.aliases, *runtime.also)]
+    """The names that a message suggests."""
+    runtimes = known_runtimes().values()
+    inside = [name for runtime in runtimes for product in runtime.products for name in product.names if product.releases != ()]
+    return [*(name for runtime in runtimes for name in (runtime.name, *runtime.aliases, *runtime.also)), *inside]
+
+
+def _base(name: str) -> str:
+    """What is suggested for: the name without its release."""
+    parts = _WITH_RELEASE.fullmatch(name.strip()) or _UNFINISHED.fullmatch(name.strip())
+    return name if parts is None else parts["base"]
 
 
 def _folded(name: str) -> str:
@@ -84,23 +121,62 @@ def _folded(name: str) -> str:
     return re.sub(r"[-_\s]", "", name.casefold())
 
 
-def _profile(runtime: Runtime, text: str, given: str) -> Profile:
-    known = listed([shown_range(facts.releases) for facts in runtime.releases])
+def _release(named: Named, given: str) -> Release:
     try:
-        release = parse_release(text.rstrip("."))
+        return parse_release(named.release.rstrip("."))
     except ValueError:
-        raise ArgumentError(f"{given}: '{text}' is not a release number; known releases of {runtime.title} are {known}") from None
-    facts = next((facts for facts in runtime.releases if release in facts.releases), None)
-    if facts is None:
-        raise ArgumentError(f"{given}: nothing is known about {runtime.title} {text}; known releases are {known}")
-    return Profile(runtime, release, facts)
+        known = f"known releases of {named.title} are {_known(named)}"
+        raise ArgumentError(f"{given}: '{named.release}' is not a release number; {known}") from None
 
 
-def _installed_profile(runtime: Runtime) -> Profile:
-    """The profile of the installed release, or of the newest known one before it; if none is installed, of the newest known one."""
-    release = _installed_release(runtime) or _newest(runtime)
-    older = [facts for facts in runtime.releases if release in facts.releases or (facts.releases.first or ()) < release]
-    return Profile(runtime, release, (older or runtime.releases)[-1])
+def _known(named: Named) -> str:
+    """The releases that are known, as text."""
+    if named.product is None or named.product.releases is None:
+        return listed([shown_range(facts.releases) for facts in named.runtime.releases])
+    return listed([inside.shown for inside in named.product.releases])
+
+
+def _inside(named: Named, release: Release, given: str) -> tuple[Release, ...]:
+    """The releases of the runtime that may be in the one that was named.
+
+    Raises: ArgumentError for a product's releases before any that is known, as they need not have the runtime.
+    """
+    if named.product is None or named.product.releases is None:
+        return (release,)
+    near = _near(named.product, release)
+    if not near or near[0][: len(release)] > release:
+        raise ArgumentError(f"{given}: nothing is known about {named.title} {named.release}; known releases are {_known(named)}")
+    found = [inside.inner for known in near for inside in named.product.releases if known in inside.releases]
+    return tuple(sorted(set(found)))
+
+
+def _near(product: Product, release: Release) -> tuple[Release, ...]:
+    """The known releases of a product that `release` is taken for; only itself where it is known, or where the runtime's count."""
+    return (release,) if product.releases is None else known_near(release, [inside.releases for inside in product.releases])
+
+
+def _profile(named: Named, release: Release, given: str, remark: str) -> Profile:
+    """The profile for `release` of what was named."""
+    runtime, inside = named.runtime, _inside(named, release, given)
+    ranges = [facts.releases for facts in runtime.releases]
+    between = [range_.first for range_ in ranges if range_.first is not None and inside[0] < range_.first < inside[-1]]
+    taken_for = tuple(sorted({*between, *(known for inner in inside for known in known_near(inner, ranges))}))
+    is_stated = named.product is None or _near(named.product, release) == (release,)
+    title = f"{runtime.title} {dotted(inside[0])}" if is_stated else f"{named.title} {named.release}"
+    if is_stated and taken_for == inside:
+        return Profile(runtime, inside[0], taken_for, title, warning=remark)
+    whose = "" if is_stated else f"{runtime.title} "
+    unknown = f"nothing is known about {title} itself; what {whose}{_series(taken_for, 'or')} does not take is avoided"
+    warning = f"{remark}; {unknown}" if remark else unknown
+    return Profile(runtime, inside[0], taken_for, f"{title} (taken for {_series(taken_for, 'and')})", warning=warning)
+
+
+def _series(releases: Sequence[Release], last: str) -> str:
+    """The releases as "10.1, 10.15 or 11", with `last` before the last one; many as "1.15 to 1.20"."""
+    shown = [dotted(release) for release in releases]
+    if len(shown) > _MOST_RELEASES:
+        return f"{shown[0]} to {shown[-1]}"
+    return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _installed_release(runtime: Runtime) -> Release | None:
@@ -109,6 +185,15 @@ def _installed_release(runtime: Runtime) -> Release | None:
     except PackageNotFoundError:
         return None
     return None if numbers is None else parse_release(numbers[0])
+
+
+def _newest_named(named: Named, given: str) -> str:
+    """The newest release that is known of what was named. Raises ArgumentError where none is."""
+    if named.product is None or named.product.releases is None:
+        return dotted(_newest(named.runtime))
+    if not named.product.releases:
+        raise ArgumentError(f"{given}: nothing is known about {named.title}; known releases are none")
+    return named.product.releases[-1].bounds[-1]
 
 
 def _newest(runtime: Runtime) -> Release:

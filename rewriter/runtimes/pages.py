@@ -5,11 +5,12 @@ python -m split_rewrite.rewriter.runtimes.pages docs/runtimes
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .listing import EFFECTS, alike, allowed_of, forms, not_taken, of_operators, opsets, shown_ir
+from .listing import EFFECTS, alike, allowed_of, forms, inside, needs, not_taken, of_operators, opsets, shown_ir
 from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
 
 
@@ -43,8 +44,12 @@ def _all_releases(runtime: Runtime) -> str:
 
 
 def _known_by(runtime: Runtime) -> str:
-    tried = sum(not facts.evidence.startswith("by documentation") for facts in runtime.releases)
-    return "tried" if tried == len(runtime.releases) else "tried in part" if tried else "by documentation"
+    found = {_kind(facts.evidence) for facts in runtime.releases}
+    return ", ".join(kind for kind in ("tried", "by source", "by documentation") if kind in found)
+
+
+def _kind(evidence: str) -> str:
+    return "by source" if "source" in evidence else "by documentation" if evidence.startswith("by documentation") else "tried"
 
 
 def _page(runtime: Runtime) -> Iterator[str]:
@@ -52,20 +57,18 @@ def _page(runtime: Runtime) -> Iterator[str]:
     release = shown_range(newest.releases).rpartition(" ")[2]
     yield f"# {runtime.title}\n"
     yield f"`split-rewrite --for {runtime.name}-{release} model.onnx out.onnx`; [how that works](../runtimes.md).\n"
-    if runtime.also:
-        yield f"Other names: {', '.join(f'`{name}`' for name in runtime.also)}.\n"
-    for alias, meant in runtime.aliases.items():
-        yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
+    yield from _names(runtime)
     yield "## What it supports\n"
     yield from _table(
-        ("releases", "opsets", "IR version", "evidence"),
-        [
-            (shown_range(f.releases), opsets(f).removeprefix("opsets "), shown_ir(f), f"{f.evidence}: {f.source}")
-            for f in runtime.releases
-        ],
+        ("releases", "opsets", "IR version", "evidence", "source"),
+        [(shown_range(f.releases), opsets(f).removeprefix("opsets "), shown_ir(f), f.evidence, f.source) for f in runtime.releases],
     )
     for facts in runtime.releases:
         yield from _notes(facts)
+    yield "## What it needs of the model\n"
+    needed = [re.sub(r"--[\w-]+", r"`\g<0>`", f"- {need}") for need in needs(runtime)]
+    yield from needed or ["Nothing is known beside the tables; whether it takes open shapes is stated nowhere."]
+    yield ""
     yield "## Quirks, and what `--for` does about them\n"
     if not runtime.quirks:
         yield "None are known."
@@ -78,6 +81,18 @@ def _page(runtime: Runtime) -> Iterator[str]:
             for quirk, where in alike(runtime)
         ],
     )
+
+
+def _names(runtime: Runtime) -> Iterator[str]:
+    """How users call the runtime, and what has it inside."""
+    yield "## Names\n"
+    shown = ", ".join(f"`{name}`" for name in (runtime.name, *runtime.also))
+    yield f"{shown}, in any case, with a release behind a hyphen, a space or `==`, or without one.\n"
+    for alias, meant in runtime.aliases.items():
+        yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
+    for product in runtime.products:
+        names = ", ".join(f"`{name}`" for name in product.names)
+        yield f"{names}: {product.title} {inside(product)}. Source: {product.source}.\n"
 
 
 def _notes(facts: ReleaseFacts) -> Iterator[str]:

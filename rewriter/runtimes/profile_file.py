@@ -25,7 +25,7 @@ from .allowed.reading import LIST_KEYS, ListReader, read_operators
 from .allowed.rules import AllowedList
 from .element_types import TYPES
 from .releases import Range, parse_release
-from .runtime import Effect, InterfaceLimits, OpsetRange, Quirk, ReleaseFacts, Runtime, shown_range
+from .runtime import Effect, Inside, InterfaceLimits, OpsetRange, Product, Quirk, ReleaseFacts, Runtime, shown_range
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,7 +36,19 @@ FOLDER = Path(__file__).parent / "profiles"
 """The folder with the profiles that come with this package."""
 
 
-_KEYS = {"title", "package", "aliases", "also", "domains", "release", "quirk", "tolerance", "extends", "versions_refused"}
+_KEYS = {
+    "title",
+    "package",
+    "aliases",
+    "also",
+    "product",
+    "domains",
+    "release",
+    "quirk",
+    "tolerance",
+    "extends",
+    "versions_refused",
+}
 """The entries of a profile, beside those of lists."""
 _DEEPEST = 4
 """How many profiles may extend each other."""
@@ -111,7 +123,8 @@ class _Reader:
             raise ValueError("the file: package has to be the name of a Python package")
         also = tuple(sorted(_names(self._document, "also", "the file")))
         domains = _names(self._document, "domains", "the file")
-        return Runtime(self._name, title, package, self._aliases(releases), also, releases, quirks, self._tolerance(), domains)
+        aliases, products = self._aliases(releases), tuple(map(_product, _tables(self._document, "product")))
+        return Runtime(self._name, title, package, aliases, also, releases, quirks, self._tolerance(), domains, products)
 
     def _aliases(self, releases: Sequence[ReleaseFacts]) -> dict[str, str]:
         aliases = self._document.get("aliases", {})
@@ -211,6 +224,28 @@ class _Reader:
         if effect not in get_args(Effect):
             raise ValueError(f"{where}: effect is '{effect}', not wrong, refused or crash")
         return Quirk(form, effect, frozenset(operators), _range(entry, where), _text(entry, "evidence", where))  # type: ignore[arg-type]
+
+
+def _product(entry: dict[str, Any]) -> Product:
+    """A product that has the runtime inside. Without `releases`, it has the numbers of the runtime."""
+    title, where = _text(entry, "title", "[[product]]"), f"product '{entry.get('title')}'"
+    _require_keys(entry, {"title", "names", "source", "releases"}, where)
+    names, source = _names(entry, "names", where), _text(entry, "source", where)
+    if not names or not title.isprintable():
+        raise ValueError(f"{where}: names is missing, or title is not one line of text")
+    if "releases" not in entry:
+        return Product(title, tuple(sorted(names)), None, source)
+    table = entry["releases"]
+    if not isinstance(table, dict) or not all(isinstance(inner, str) for inner in table.values()):
+        raise ValueError(f'{where}: releases is not a table such as {{ "6.1 to 6.2" = "10.3" }}')
+    releases = [Inside(_spanned(span), parse_release(inner), span) for span, inner in table.items()]
+    return Product(title, tuple(sorted(names)), tuple(sorted(releases)), source)
+
+
+def _spanned(text: str) -> Range:
+    """The range of releases that "6.1 to 6.2", or "6.2" alone, stands for."""
+    first, _, last = text.partition(" to ")
+    return Range(parse_release(first), parse_release(last or first))
 
 
 def _check_quirks(quirks: Sequence[Quirk], releases: Sequence[ReleaseFacts]) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property, reduce
 
 from .profile_file import FOLDER, read_runtime
 from .releases import Release
-from .runtime import Effect, OpsetRange, Quirk, ReleaseFacts, Runtime, dotted, shown_range
+from .runtime import Effect, Inside, OpsetRange, Product, Quirk, ReleaseFacts, Runtime, dotted, shown_range
 
 __all__ = [
     "FOLDER",
     "PROBED",
     "Effect",
+    "Inside",
     "OpsetRange",
+    "Product",
     "Profile",
     "Quirk",
     "ReleaseFacts",
@@ -30,23 +32,22 @@ PROBED = FOLDER / "probed"
 
 @dataclass(frozen=True)
 class Profile:
-    """One release of a runtime, and what is known about it."""
+    """One release of a runtime, and what is known about it, or about the releases that it is taken for."""
 
     runtime: Runtime
     release: Release
-    facts: ReleaseFacts
+    taken_for: tuple[Release, ...]
+    """The release itself where it is known, else the nearest known ones, of which none may refuse the model."""
+    title: str
+    """ "OpenVINO 2024.2", or "TensorRT 10.8 (taken for 10.1 and 10.15)" where the release is not known."""
     file: str = ""
     """The user's file that it is from; "" where it comes with this package."""
+    warning: str = ""
+    """What the user has to know about the name that was given: that nothing is known about the release, or that none was named."""
 
     @property
     def name(self) -> str:
         return f"{self.runtime.name}-{dotted(self.release)}"
-
-    @property
-    def title(self) -> str:
-        """ "OpenVINO 2024.2", or "ONNX Runtime 1.40 (taken for 1.31)" where the release is not known."""
-        taken_for = "" if self.release in self.facts.releases else f" (taken for {shown_range(self.facts.releases)})"
-        return f"{self.runtime.title} {dotted(self.release)}{taken_for}"
 
     @property
     def title_and_file(self) -> str:
@@ -54,9 +55,19 @@ class Profile:
         return f"{self.title} ({self.file})" if self.file else self.title
 
     @property
+    def known(self) -> tuple[ReleaseFacts, ...]:
+        """What is known of each release that it is taken for."""
+        return tuple(f for f in self.runtime.releases if any(release in f.releases for release in self.taken_for))
+
+    @cached_property
+    def facts(self) -> ReleaseFacts:
+        """What a model has to keep to: it takes what all that are known take."""
+        return reduce(ReleaseFacts.both, self.known)
+
+    @property
     def quirks(self) -> tuple[Quirk, ...]:
-        known = self.release if self.release in self.facts.releases else self.facts.releases.last or self.release
-        return tuple(quirk for quirk in self.runtime.quirks if known in quirk.releases)
+        """The quirks of all releases that it is taken for."""
+        return tuple(q for q in self.runtime.quirks if any(release in q.releases for release in self.taken_for))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 Release = tuple[int, ...]
@@ -36,6 +37,27 @@ class Range(NamedTuple):
 
     def overlaps(self, other: Range) -> bool:
         return _starts_in(self, other) or _starts_in(other, self)
+
+
+def known_near(release: Release, known: Sequence[Range]) -> tuple[Release, ...]:
+    """`release` where one of the ranges `known` has it; else the nearest one that is known before it, and the nearest one after it.
+
+    The number of a series, such as 10, stands for all that are known of it, such as 10.1 and 10.15.
+    """
+    series = [bound for releases in known if (bound := _of_series(release, releases)) is not None]
+    if len(series) > 1:
+        return tuple(sorted(series))
+    if any(release in releases for releases in known):
+        return (release,)
+    older = [releases.last for releases in known if releases.last is not None and releases.last < release]
+    newer = [releases.first for releases in known if releases.first is not None and releases.first > release]
+    return (*sorted(older)[-1:], *sorted(newer)[:1])
+
+
+def _of_series(number: Release, releases: Range) -> Release | None:
+    """The last, or the first, of `releases` if it begins with `number` and has more numbers."""
+    bounds = (releases.last or (), releases.first or ())
+    return next((bound for bound in bounds if bound[: len(number)] == number != bound), None)
 
 
 def _cut(release: Release, bound: Release) -> Release:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from .agreement import USUAL, Bounds
 from .allowed.rules import AllowedList
-from .releases import Range
+from .releases import Range, Release
 
 Effect = Literal["wrong", "refused", "crash"]
 
@@ -20,12 +20,24 @@ class OpsetRange(NamedTuple):
     max: int | None = None
     best: int | None = None
 
+    def both(self, other: OpsetRange) -> OpsetRange:
+        """The opsets that both accept."""
+        return OpsetRange(
+            max(_stated(self.min, other.min), default=None),
+            min(_stated(self.max, other.max), default=None),
+            min(_stated(self.best, other.best), default=None),
+        )
+
 
 class InterfaceLimits(NamedTuple):
     """What a runtime refuses of the inputs and outputs of a model: fewer dimensions than `rank_min`, and types of inputs."""
 
     rank_min: int = 0
     input_types_refused: frozenset[str] = frozenset()
+
+    def both(self, other: InterfaceLimits) -> InterfaceLimits:
+        """What one of the two refuses."""
+        return InterfaceLimits(max(self.rank_min, other.rank_min), self.input_types_refused | other.input_types_refused)
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,20 @@ class ReleaseFacts:
     """Versions of operators that it does not take though it takes others: operators and since_versions."""
     interface: InterfaceLimits = field(default_factory=InterfaceLimits)
 
+    def both(self, other: ReleaseFacts) -> ReleaseFacts:
+        """What a model has to keep to if both are to accept it. The texts are those of this one."""
+        return replace(
+            self,
+            opset=self.opset.both(other.opset),
+            ir_max=min(_stated(self.ir_max, other.ir_max), default=None),
+            operators_refused=self.operators_refused | other.operators_refused,
+            types_refused=self.types_refused | other.types_refused,
+            functions_refused=self.functions_refused or other.functions_refused,
+            allowed=other.allowed if self.allowed is None else self.allowed.both(other.allowed),
+            versions_refused=self.versions_refused | other.versions_refused,
+            interface=self.interface.both(other.interface),
+        )
+
 
 @dataclass(frozen=True)
 class Quirk:
@@ -63,6 +89,31 @@ class Quirk:
     operators: frozenset[str]
     releases: Range
     evidence: str
+
+
+class Inside(NamedTuple):
+    """The release of a runtime, `inner`, that is in some releases of a product."""
+
+    releases: Range
+    inner: Release
+    shown: str
+    """The releases as the product writes them: "24.12 to 25.02"."""
+
+    @property
+    def bounds(self) -> list[str]:
+        """The first and the last of the releases, as the product writes them; one alone once."""
+        return self.shown.split(" to ")
+
+
+@dataclass(frozen=True)
+class Product:
+    """Something that has the runtime inside, and that users name instead of it, such as JetPack."""
+
+    title: str
+    names: tuple[str, ...]
+    releases: tuple[Inside, ...] | None
+    """Those that are known, from old to new; None where the product has the numbers of the runtime."""
+    source: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +134,11 @@ class Runtime:
     tolerance: Bounds = USUAL
     domains: frozenset[str] = frozenset()
     """The domains beside ONNX's of which the runtime has the operators."""
+    products: tuple[Product, ...] = ()
+
+
+def _stated(*numbers: int | None) -> list[int]:
+    return [number for number in numbers if number is not None]
 
 
 def shown_range(releases: Range) -> str:

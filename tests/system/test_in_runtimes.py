@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from helpers import convert_version, run
 
-from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.runtimes.adapters import ADAPTERS
 from split_rewrite.rewriter.runtimes.agreement import disagreement
 from split_rewrite.rewriter.runtimes.naming import find_profile
@@ -40,10 +40,8 @@ def profile_of(target: Target) -> Profile | None:
     package = ADAPTERS[target.adapter].package
     program = f"from importlib.metadata import version; print(version({package!r}))"
     release = subprocess.run([target.python, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
-    try:
-        return find_profile(f"{target.adapter}-{'.'.join(release.split('.')[:2])}")
-    except ArgumentError:
-        return None
+    profile = find_profile(f"{target.adapter}-{'.'.join(release.split('.')[:2])}")
+    return None if profile.warning else profile
 
 
 CASES = [(target, profile) for target in targets() if (profile := profile_of(target)) is not None]

@@ -259,7 +259,10 @@ def test_the_shell_completes(zoo):
     assert completions("split-rewrite --ti") == {"plain,--timeout"}
     assert completions("split-rewrite zo") == {"file,zo"}
     assert completions("split-rewrite --for openvino-2024.") >= {"plain,openvino-2024.2", "plain,openvino-2024.6"}
-    assert completions("split-rewrite --for tr") == {"plain,trt", "plain,tract", "plain,tract-0.23"}
+    assert completions("split-rewrite --for tra") == {"plain,tract", "plain,tract-0.23"} | completions("split-rewrite --for trans")
+    assert completions("split-rewrite --for trt") == {"plain,trt"}
+    assert completions("split-rewrite --for jetpack-6") == {"plain,jetpack-6.0", "plain,jetpack-6.1", "plain,jetpack-6.2.1"}
+    assert completions("split-rewrite --for triton-26.0") >= {"plain,triton-26.02", "plain,triton-26.07"}
     assert completions("split-rewrite --for ./my") == {"file,./my"}
     assert completions("split-rewrite --verify-with open") == {"plain,openvino", "plain,opencv"}
     assert "plain,split.sizes_to_attribute" in completions("split-rewrite --skip split.")

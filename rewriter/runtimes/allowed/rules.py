@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...graph.node import Node
 from .findings import MET, Finding, against, all_of, any_of, negated
-from .keys import Condition
+from .keys import Condition, IsStatic
 from .site import LAYOUT, Site
 
 Otherwise = Literal["refuse", "fallback", "silent"]
@@ -86,9 +86,30 @@ class AllowedList:
     def has_notes(self) -> bool:
         return any(rule.note for rules in (self.every, *self.rules.values()) for rule in rules)
 
+    @property
+    def static_operators(self) -> str:
+        """The operators that need fixed shapes, as text: " of all nodes", or " of Resize, Shape"; "" where none does."""
+        if any(_is_static(rule) for rule in self.every):
+            return " of all nodes"
+        names = [name for name, rules in self.rules.items() if any(map(_is_static, rules))]
+        return f" of {', '.join(sorted(names))}" if names else ""
+
     def notes(self, operator: str) -> list[str]:
         """What the list says of an operator and nobody checks."""
         return [rule.note for rule in (*self.every, *self.rules.get(operator, ())) if rule.note]
+
+    def both(self, other: AllowedList | None) -> AllowedList:
+        """The list of what this one and `other`, of the same profile, allow."""
+        if other is None:
+            return self
+        sets = [operators for operators in (self.operators, other.operators) if operators is not None]
+        names = self.rules.keys() | other.rules.keys()
+        return replace(
+            self,
+            operators=frozenset.intersection(*sets) if sets else None,
+            rules={name: _distinct(self.rules.get(name, ()), other.rules.get(name, ())) for name in sorted(names)},
+            every=_distinct(self.every, other.every),
+        )
 
     def extended(self, child: AllowedList, dropped: frozenset[str]) -> AllowedList:
         """This list as a variant has it: without the `dropped` operators; rules of `child` replace its own."""
@@ -100,3 +121,11 @@ class AllowedList:
             rules={**rules, **child.rules},
             every=(*self.every, *child.every),
         )
+
+
+def _is_static(rule: Rule) -> bool:
+    return any(isinstance(condition, IsStatic) for condition in rule.body.conditions)
+
+
+def _distinct(rules: tuple[Rule, ...], others: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return (*rules, *(rule for rule in others if rule not in rules))

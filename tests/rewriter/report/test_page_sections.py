@@ -7,6 +7,9 @@ import re
 import pytest
 from page_parser import Page
 
+from split_rewrite.rewriter.report.data import ReportData
+from split_rewrite.rewriter.report.page_sections import about_the_result
+
 SECTIONS = {
     "converted": ["changes", "operators", "rules", "comparison"],
     "sequences": ["changes", "operators", "rules", "comparison"],
@@ -56,3 +59,11 @@ def test_words(kinds: dict[str, str], kind: str) -> None:
 def test_counts_of_nodes_and_operators(kinds: dict[str, str]) -> None:
     assert re.search(r"Nodes 1 → \d+ 1 → \d+ operators", Page(kinds["inexact"]).words)
     assert "Nodes 1 1 operator " in Page(kinds["converted"]).words
+
+
+def test_warnings_about_the_names_of_runtimes() -> None:
+    warnings = ("nothing is known about A 1 itself; what 2 does not take is avoided", "no release of <B> was named: 3 is taken")
+    assert about_the_result(ReportData(18, 18, 8, 8)) == ""
+    assert about_the_result(ReportData(18, 18, 8, 8, about_runtimes=warnings, not_loaded="c")) == (
+        f"<p>{warnings[0]}</p><p>no release of &lt;B&gt; was named: 3 is taken</p><p>c</p>"
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from split_rewrite.rewriter import ArgumentError
 from split_rewrite.rewriter.runtimes.demands import Demands, demands_of
+from split_rewrite.rewriter.runtimes.naming import find_profile
 
 pytestmark = pytest.mark.quick
 
@@ -52,3 +53,15 @@ def test_a_target_that_one_of_them_refuses(tmp_path: Path) -> None:
 def test_runtimes_that_no_opset_suits(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="--for: no opset suits all"):
         demands(tmp_path, "opset = { min = 14 }", "opset = { max = 13 }")
+
+
+def test_what_both_neighbours_do_is_said_once() -> None:
+    title = "OpenVINO 2024.4 (taken for 2024.3 and 2024.6)"
+    forms = Demands([find_profile("openvino-2024.4")]).restrictions.forms
+    assert forms["AveragePool with dilations", "AveragePool"] == f"{title} computes it wrongly (AveragePool with dilations)"
+    assert ("Reduce axes as an input", "ReduceL1") in forms, "of 2024.3 alone"
+
+
+def test_warnings_are_about_names_each_once() -> None:
+    found = demands_of(["openvino-2024.4", "OV 2024.4", "openvino-2024.6"])
+    assert found is not None and len(found.warnings) == 1

@@ -44,6 +44,32 @@ def test_a_quirk_that_another_opset_avoids_chooses_that() -> None:
     assert opset_for(l1, "openvino-2024.2", "openvino-2026.4") == 12
 
 
+def test_between_two_releases_what_either_does_not_take_is_avoided() -> None:
+    """The older one alone is not safe: OpenVINO 2025.4 computes an axis wrongly that 2025.0 reads right."""
+    l1 = "agraph (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceL1 <axes = [1]> (x) }"
+    assert [opset_for(l1, f"openvino-{release}", opset=17) for release in ("2025.0", "2025.2", "2025.4")] == [17, 18, 18]
+    norm = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization (x, s) }"
+    found = {
+        name: convert_version(model(norm, 17), options=Options(for_runtimes=[name])).model for name in ("trt-8.5.3", "JetPack 5.2")
+    }
+    assert all("LayerNormalization" not in {node.op_type for node in proto.graph.node} for proto in found.values())
+
+
+def test_an_unknown_release_has_one_warning(tmp_path: Path) -> None:
+    onnx.save(model(RELU), tmp_path / "in.onnx")
+    names = ("--for", "tensorrt-10.8", "--for", "TRT 10.8", "--for", "openvino-2024.6")
+    ended = command_line(str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"), *names)
+    warning = "nothing is known about NVIDIA TensorRT 10.8 itself; what 10.1 or 10.15 does not take is avoided"
+    assert (ended.status, ended.err) == (0, f"warning: {warning}\n")
+    report = check_convertible(model(RELU), None, options=Options(for_runtimes=["tensorrt-10.8"]))
+    assert report.warnings == [warning] and report.to_dict()["about_runtimes"] == [warning]
+    assert report.runtimes == "NVIDIA TensorRT 10.8 (taken for 10.1 and 10.15)"
+
+
+def test_a_known_release_has_no_warning() -> None:
+    assert check_convertible(model(RELU), None, options=Options(for_runtimes=["jetpack-4.6.2"])).warnings == []
+
+
 def test_several_runtimes_have_to_have_an_opset_in_common() -> None:
     with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 loads opsets 10 to 11, Windows ML"):
         opset_for(RELU, "horizon-2022", "winml-10.1809")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 from helpers import command_line, model, run
 
 from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, convert_version
+from split_rewrite.rewriter.runtimes.allowed.rules import AllowedList
 from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.profiles import known_runtimes, read_runtime
 from split_rewrite.rewriter.runtimes.releases import Range, parse_release
 
 RELEASE = '[[release]]\nfrom = "1.0"\nto = "1.4"\nevidence = "tried with 1.4"\n'
 QUIRK = '[[quirk]]\nform = "Round"\nevidence = "tried with 1.4"\n'
+
+PRODUCT = '[[product]]\ntitle = "Board"\nnames = ["board"]\nsource = "its manual"\n'
 
 BAD = {
     "no TOML": ("title = ", "is not valid TOML"),
@@ -71,6 +75,20 @@ BAD = {
     "alias": ('title = "a"\naliases.b = "9.9"\n' + RELEASE, "'b' stands for release 9.9, of which there is no [[release]]"),
     "bad alias": ('title = "a"\naliases.b = "x.y"\n' + RELEASE, "npu.toml is not right: 'x.y' is not a release number"),
     "bool alias": ('title = "a"\naliases.b = true\n' + RELEASE, "aliases is not a table of names and releases"),
+    "product": ('title = "a"\nproduct = 2\n' + RELEASE, "write [[product]], a table each"),
+    "product title": ('title = "a"\n' + RELEASE + "[[product]]", "[[product]]: title is missing"),
+    "product key": ('title = "a"\n' + RELEASE + PRODUCT + "also = []", "product 'Board': unknown also; there can be names, "),
+    "product names": ('title = "a"\n' + RELEASE + PRODUCT.replace('"board"', ""), "product 'Board': names is missing, or title is"),
+    "product source": ('title = "a"\n' + RELEASE + PRODUCT.replace("source", "#"), "product 'Board': source is missing"),
+    "product releases": (
+        'title = "a"\n' + RELEASE + PRODUCT + "releases = { 3 = 1 }",
+        "product 'Board': releases is not a table such",
+    ),
+    "product release": (
+        'title = "a"\n' + RELEASE + PRODUCT + 'releases = { "3 to x" = "1.0" }',
+        "npu.toml is not right: 'x' is not a release number",
+    ),
+    "product inner": ('title = "a"\n' + RELEASE + PRODUCT + 'releases = { 3 = "new" }', "'new' is not a release number"),
     "quirk of no release": (
         'title = "a"\n' + RELEASE + QUIRK + 'from = "9"',
         "quirk 'Round': there is no [[release]] for 9 and later",
@@ -215,3 +233,58 @@ def test_an_older_opset_is_chosen_where_the_runtime_lacks_a_version() -> None:
     ):
         convert_version(model(ROI, 22), 22, options=Options(for_runtimes=["onnxruntime-1.32"]))
     assert run(result.model, {"x": np.ones((1, 2, 8, 8), np.float32), "r": np.ones((3, 4), np.float32), "i": np.zeros(3, np.int64)})
+
+
+def test_what_a_product_has_inside(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(
+        'title = "a"\n' + RELEASE + PRODUCT + 'releases = { "24.02 to 24.10" = "1.1", "23.9" = "1.0" }', encoding="utf-8"
+    )
+    (board,) = read_runtime(path).products
+    assert board.releases is not None
+    assert [(known.shown, known.inner) for known in board.releases] == [("23.9", (1, 0)), ("24.02 to 24.10", (1, 1))]
+    assert [known.bounds for known in board.releases] == [["23.9"], ["24.02", "24.10"]]
+
+
+def test_no_release_of_a_product_is_in_two_ranges() -> None:
+    """And its ranges follow each other, so that those before and after a release are its neighbours."""
+    for runtime in known_runtimes().values():
+        for product in runtime.products:
+            spans = [known.releases for known in product.releases or ()]
+            assert not any(one.overlaps(other) for one, other in combinations(spans, 2)), product.title
+            assert product.source.find("2026-") > 0, product.title
+
+
+GAPS = {
+    f"{runtime.name}-{shown}": (before, after)
+    for runtime in known_runtimes().values()
+    for before, after in pairwise(runtime.releases)
+    for last in [before.releases.last]
+    if last is not None and after.releases.first is not None
+    for shown in [".".join(map(str, (*last[:-1], last[-1] + 1)))]
+    if parse_release(shown) not in after.releases
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_between_two_known_releases_both_are_kept_to(name: str) -> None:
+    before, after = GAPS[name]
+    profile = find_profile(name)
+    assert profile.known == (before, after)
+    for facts in (before, after):
+        mine = profile.facts
+        assert (mine.opset.max or 99) <= (facts.opset.max or 99) and (mine.opset.min or 1) >= (facts.opset.min or 1)
+        assert (mine.ir_max or 99) <= (facts.ir_max or 99) and mine.functions_refused >= facts.functions_refused
+        assert mine.operators_refused >= facts.operators_refused and mine.types_refused >= facts.types_refused
+        assert mine.versions_refused >= facts.versions_refused and mine.interface.rank_min >= facts.interface.rank_min
+        assert mine.interface.input_types_refused >= facts.interface.input_types_refused
+        assert facts.allowed is None or (mine.allowed is not None and _keeps_to(mine.allowed, facts.allowed))
+        at = facts.releases.last if facts is before else facts.releases.first
+        assert {quirk for quirk in profile.runtime.quirks if at in quirk.releases} <= set(profile.quirks)
+    assert (profile.facts.opset.min or 1) <= (profile.facts.opset.max or 99)
+
+
+def _keeps_to(mine: AllowedList, other: AllowedList) -> bool:
+    operators = other.operators is None or (mine.operators is not None and mine.operators <= other.operators)
+    rules = all(rule in mine.rules[name] for name in other.rules for rule in other.rules[name])
+    return operators and rules and all(rule in mine.every for rule in other.every)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from split_rewrite.rewriter.runtimes.releases import Range, parse_release
+from split_rewrite.rewriter.runtimes.releases import Range, known_near, parse_release
 
 pytestmark = pytest.mark.quick
 
@@ -32,3 +32,27 @@ def test_overlaps() -> None:
     assert Range((1,), (2,)).overlaps(Range((2, 5), (3,)))
     assert Range((2, 5), (3,)).overlaps(Range((1,), (2,)))
     assert not Range((1,), (2,)).overlaps(Range((3,), None))
+
+
+@pytest.mark.parametrize(
+    ("release", "near"),
+    [
+        ((10, 1, 3), [(10, 1, 3)]),
+        ((10, 8), [(10, 1), (10, 15)]),
+        ((9,), [(8, 6), (10, 0)]),
+        ((11, 2), [(11, 2)]),
+        ((12,), [(11,)]),
+        ((7, 9), [(8, 6)]),
+        ((10,), [(10, 1), (10, 15)]),
+        ((8,), [(8, 6)]),
+        ((11,), [(11,)]),
+    ],
+)
+def test_the_nearest_known_releases(release: tuple[int, ...], near: list[tuple[int, ...]]) -> None:
+    """Those of a series, of which only the first number is named, count as one."""
+    known = [Range((8, 6), (8, 6)), Range((10, 0), (10, 1)), Range((10, 15), (10, 15)), Range((11,), (11,))]
+    assert list(known_near(release, known)) == list(known_near(release, known[::-1])) == near
+
+
+def test_where_nothing_is_known_nothing_is_near() -> None:
+    assert known_near((1,), []) == ()
