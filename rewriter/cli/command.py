@@ -229,7 +229,14 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     type=File(),
     default="",
     metavar="FILE",
-    help="The Python interpreter of the environment in which the runtime of --verify-with is installed; default: this one.",
+    help="The Python interpreter of the environment that has the runtime of --verify-with or --for; default: this one.",
+)
+@click.option(
+    "--no-verify",
+    "verify",
+    flag_value=False,
+    default=True,
+    help="With --for: do not run OUTPUT in the runtime, even if it is installed.",
 )
 @click.option(
     "--test-input-shape",

@@ -82,6 +82,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("--standard", "-t 13 --standard model.onnx out.onnx", "replace onnxruntime's own operators by ONNX's"),
         Entry("--list-runtimes", "--list-runtimes openvino-2024.2"),
         Entry("--verify-with", "-t 13 --verify-with onnxruntime model.onnx out.onnx", "also run the result in this runtime"),
+        Entry("--no-verify", "--for onnxruntime --no-verify model.onnx out.onnx"),
         Entry("--python", "-t 13 --verify-with onnxruntime --python ./python model.onnx out.onnx"),
     ),
     "Shapes and types": (

@@ -27,7 +27,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         from ..comparison.running.loadable import latest_opset
         from ..conversion.options import Options
 
-    compares = (given["compare"] != "off" or given["verify_with"]) and not given["dry_run"]
+    compares = (given["compare"] != "off" or given["verify_with"] or given["for_runtimes"]) and not given["dry_run"]
     options = Options(
         assume_opset=given["assume_opset"],
         ir_version=given["ir_version"],
@@ -51,6 +51,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         no_fallback=given["no_fallback"],
         verify_with=given["verify_with"],
         python=given["python"],
+        verify=given["verify"],
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target

@@ -85,16 +85,19 @@ class Verified(NamedTuple):
     """The result of running the model in another runtime, "openvino 2024.2.0".
 
     It agreed on this number of `samples`, within the bounds `rtol` and `atol`, which are those of `runtimes.agreement`.
+    `as_original`: the original gives the same there, and both give something else than the original in onnxruntime.
     """
 
     runtime: str
     samples: int
     rtol: float
     atol: float
+    as_original: bool = False
 
     def __str__(self) -> str:
+        equal = "equal to the original there, not to that in onnxruntime:" if self.as_original else "equal in"
         samples = "1 sample" if self.samples == 1 else f"{self.samples} samples"
-        return f"equal in {self.runtime} on {samples} (rtol {self.rtol:g}, atol {self.atol:g} of the largest number)"
+        return f"{equal} {self.runtime} on {samples} (rtol {self.rtol:g}, atol {self.atol:g} of the largest number)"
 
 
 def verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
@@ -175,7 +178,12 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
     if settings.how == "nodes" and speaks_of_interface:
         raise ArgumentError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
-    return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
+    return settings.how != "nodes" and (speaks_of_interface or is_light(original))
+
+
+def is_light(model: Model) -> bool:
+    """Whether `model` is small enough that whole models are run without being asked for."""
+    return _is_within(WHOLE, model)
 
 
 def _is_within(most: Size, model: Model) -> bool:

@@ -16,12 +16,13 @@ from ..errors import CheckError, CompareError
 from ..graph.model import Model
 from ..storage.skeleton import Skeleton, Snapshot
 from .attempts import Converted
-from .options import Comparing, Options, target_of_options
+from .options import Comparing, Options, target_of_options, trials_of_options
 from .stages import Job, inexact_rules
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
     from ..comparison.verification import Settings, Verified
+    from ..runtimes.running import Target
 
 
 _MOST_NAMED = 5
@@ -58,8 +59,10 @@ class Judgement(NamedTuple):
     """The findings of running the result. `remarks` say what it was compared with, where that is not the model as it was read."""
 
     comparison: Comparison | None
-    verified: Verified | None
+    verified: Sequence[Verified]
     remarks: Sequence[Remark]
+    untried: Sequence[str] = ()
+    """What is promised of the runtimes that the result is for, but was not run in."""
 
 
 def judge(conversion: Conversion, how: Comparing, options: Options, written: Path | None = None) -> Judgement:
@@ -76,32 +79,92 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
         advice = "correct the declaration, or let the models be compared"
         raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
     saturated = () if comparison is None else comparison.saturated
-    verified = None
+    verified: list[Verified] = []
     if options.verify_with:
-        verified, more, seen = _verify(conversion, options)
-        remarks, saturated = [*remarks, *more], saturated or seen
-    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)])
+        found = _verify(conversion, options, target_of_options(options))
+        if isinstance(found, str):
+            raise CompareError(f"the result cannot be verified with {options.verify_with}: {found}")
+        verified, remarks, saturated = [found.verified], [*remarks, *found.remarks], saturated or found.saturated
+    tried, untried = _try_where_installed(conversion, options, comparison)
+    verified += [each.verified for each in tried]
+    remarks = dict.fromkeys([*remarks, *(remark for each in tried for remark in each.remarks)])
+    saturated = next((each.saturated for each in tried if each.saturated), saturated)
+    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], untried)
 
 
-def _verify(conversion: Conversion, options: Options) -> tuple[Verified, list[Remark], tuple[str, ...]]:
-    """Run the result in the runtime of --verify-with. Returns what was found, remarks, and the `saturated_nodes` of the runs.
+class _Verification(NamedTuple):
+    """What was found in another runtime. `saturated` are the `saturated_nodes` of the original's runs in onnxruntime."""
+
+    verified: Verified
+    remarks: Sequence[Remark]
+    saturated: tuple[str, ...]
+
+
+def _try_where_installed(
+    conversion: Conversion, options: Options, comparison: Comparison | None
+) -> tuple[list[_Verification], list[str]]:
+    """Run the result in the runtimes that it is for and that are installed. Returns what was found, and what is promised of others.
+
+    Raises CompareError where the result does not run there, or gives other outputs.
+    """
+    tried: list[_Verification] = []
+    untried: list[str] = []
+    for trial in trials_of_options(options):
+        if trial.target is None:
+            untried.append(f"{trial.promise}{trial.advice}")
+            continue
+        if _ran_there(trial.target, comparison, options):
+            continue
+        found = _try(conversion, options, trial.target)
+        if isinstance(found, str):
+            untried.append(f"{trial.promise}: {found}")
+        else:
+            tried.append(found)
+    return tried, untried
+
+
+def _ran_there(target: Target, comparison: Comparison | None, options: Options) -> bool:
+    """Whether the comparison ran the whole result in this runtime, and found it equal."""
+    if options.python or comparison is None or comparison.status != "equal" or comparison.pieces:
+        return False
+    return comparison.runtime.startswith(f"{target.adapter} ")
+
+
+def _try(conversion: Conversion, options: Options, target: Target) -> _Verification | str:
+    """As `_verify`, within the limits of a comparison that nobody asked for."""
+    from ..comparison.verification import is_light
+
+    if not is_light(_model_of(conversion.originals[0], options)):
+        return "the model is too large to be run as a whole without --verify-with"
+    try:
+        return _verify(conversion, options, target, only_plain=True)
+    except CompareError as error:
+        raise CompareError(f"{error} (--no-verify leaves out this run)") from None
+
+
+def _verify(conversion: Conversion, options: Options, target: Target, only_plain: bool = False) -> _Verification | str:
+    """Run the result in `target`. Returns what was found, or why it cannot be run there: the original does not run in
+    onnxruntime, or, with `only_plain`, its inputs or outputs are no arrays of numbers.
 
     Raises CompareError where the result does not run there, or gives other outputs.
     """
     from ..comparison.running.runs import saturated_nodes
     from ..comparison.verification import usual_runs
-    from ..runtimes.verifying import bounds_of, verify_in
+    from ..runtimes.verifying import bounds_of, is_plain, verify_in
 
-    bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
+    bounds = bounds_of(target.adapter, options.tolerance.rtol, options.tolerance.atol)
     reason = ""
     for number, original in enumerate(conversion.originals):
         model = _model_of(original, options)
         with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (before, after, runs):
-            if not isinstance(runs, str):
-                verified = verify_in(target_of_options(options), before, after, runs, bounds)
-                return verified, _remarks_on_repairs(conversion, number, reason), saturated_nodes(runs)
-        reason = reason or runs
-    raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
+            if isinstance(runs, str):
+                reason = reason or runs
+                continue
+            if only_plain and not all(map(is_plain, runs)):
+                return "its inputs or outputs are no arrays of numbers"
+            verified = verify_in(target, before, after, runs, bounds)
+            return _Verification(verified, _remarks_on_repairs(conversion, number, reason), saturated_nodes(runs))
+    return reason
 
 
 def _compare(

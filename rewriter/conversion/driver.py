@@ -28,7 +28,7 @@ from ..storage.skeleton import Skeleton
 from . import arguments
 from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge
-from .options import Comparing, Options, checked, files_of_options
+from .options import Comparing, Options, checked, files_of_options, trials_of_options
 from .stages import Aim, End, Job, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
@@ -249,7 +249,7 @@ def _convert(opening: Opening, target: int | None, options: Options, compare: Co
     def work(opened: Opened, accepted: Accepted) -> tuple[Opened, Conversion]:
         return opened, _convert_opened(opened, target, options, accepted)
 
-    keeps = compare != "off" or bool(options.verify_with)
+    keeps = compare != "off" or bool(options.verify_with) or any(trial.target for trial in trials_of_options(options))
     return _accepted(lambda: opening(keeps), options, work)
 
 
@@ -289,6 +289,7 @@ def _report(
         checked=f"onnx.checker {onnx.__version__}, full check",
         comparison=judgement.comparison,
         verified=judgement.verified,
+        untried=judgement.untried,
         name=calls.name(),
         destination=destination,
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..comparison.running.runtimes import Runtime
     from ..runtimes.demands import Demands
     from ..runtimes.running import Target
+    from ..runtimes.trying import Trial
 
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
@@ -71,7 +72,9 @@ class Options:
     or an adapter "module:class".
     """
     python: str = ""
-    """The Python interpreter of the environment in which that runtime is installed; default: this one."""
+    """The Python interpreter of the environment that has that runtime, or those of `for_runtimes`; default: this one."""
+    verify: bool = True
+    """Whether the result is run in the runtimes of `for_runtimes` that are installed."""
     semantics: Semantics | None = None
     allow: Collection[str] = frozenset()
     """Permitted changes of numbers: "float32-for-bfloat16" (docs/narrow_types.md)."""
@@ -97,7 +100,7 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        for name in ("strict", "require_valid", "no_clobber"):
+        for name in ("strict", "require_valid", "no_clobber", "verify"):
             arguments.check_kind(name, getattr(self, name), bool, "True or False")
         self._check_how_to_run()
         self._check_budget()
@@ -107,8 +110,9 @@ class Options:
         demands_of_options(self)  # a wrong name is told before the model is read
         for name in ("verify_with", "python"):
             arguments.check_kind(name, getattr(self, name), str, "a str")
-        if self.python and not self.verify_with:
-            raise ArgumentError("python: this is the environment of the runtime that verify_with names; set verify_with, too")
+        if self.python and not self.verify_with and not self.for_runtimes:
+            reason = "this is the environment of the runtime that verify_with or for_runtimes names; set one of them, too"
+            raise ArgumentError(f"python: {reason}")
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)
@@ -157,6 +161,20 @@ def target_of_options(options: Options) -> Target:
     from ..runtimes.verifying import target_of  # imports the comparison and the profiles
 
     return target_of(options.verify_with, options.python)
+
+
+def trials_of_options(options: Options) -> list[Trial]:
+    """The runtimes that the result is for, and where each can be run. `verify_with` and `verify` tell which are left out."""
+    demands = demands_of_options(options) if options.verify else None
+    if demands is None:
+        return []
+    from ..runtimes.trying import trials
+
+    chosen = trials(demands.profiles, options.python)
+    if not options.verify_with:
+        return chosen
+    explicit = target_of_options(options).adapter
+    return [trial for trial in chosen if trial.target is None or trial.target.adapter != explicit]
 
 
 def files_of_options(options: Options) -> list[NamedFile]:

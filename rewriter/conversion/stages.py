@@ -81,7 +81,8 @@ class End:
     weights: DataFiles | None = None
     checked: str = ""
     comparison: Comparison | None = None
-    verified: Verified | None = None
+    verified: Sequence[Verified] = ()
+    untried: Sequence[str] = ()
     name: str = ""
     destination: str = ""
 
@@ -221,7 +222,8 @@ class Job:
             weights=end.weights,
             checked=end.checked,
             comparison=end.comparison,
-            verified=end.verified,
+            verified=tuple(end.verified),
+            untried=tuple(end.untried),
             name=end.name,
             destination=end.destination,
         )

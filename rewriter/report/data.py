@@ -59,8 +59,10 @@ class ReportData:
     """The files beside the model that hold its weights; None where they are in the model file."""
     checked: str = ""
     comparison: Comparison | None = None
-    verified: Verified | None = None
-    """The result of --verify-with: the result computes the same in another runtime. None where this was not requested."""
+    verified: tuple[Verified, ...] = ()
+    """The other runtimes in which the result computes the same: that of --verify-with, and those of --for that are installed."""
+    untried: tuple[str, ...] = ()
+    """What is promised of the runtimes of --for in which the result was not run, and how it can be."""
     name: str = ""
     """The name that the caller gave the model, or its path; "" for a model in memory without a name."""
     destination: str = ""

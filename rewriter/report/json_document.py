@@ -73,7 +73,8 @@ def _done(report: ReportData) -> Document:
         "left": [remark.to_dict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),
-        "verified": None if report.verified is None else report.verified._asdict(),
+        "verified": [verified._asdict() for verified in report.verified],
+        "untried": list(report.untried),
         "reach": None
         if report.reach is None
         else {

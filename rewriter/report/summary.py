@@ -32,7 +32,8 @@ def summary(report: ReportData) -> str:
         *_fallback(report),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
-        *([("verified", str(report.verified))] if report.verified else []),
+        *_titled("verified", [str(verified) for verified in report.verified]),
+        *_titled("promised", report.untried),
     ]
     return "\n".join(aligned(rows))
 
@@ -150,7 +151,11 @@ def _counts(report: ReportData) -> Iterator[tuple[str, ...]]:
 
 def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
     """The rows of a table, of which only the first shows the title."""
-    return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
+    return _titled(title, lines or [if_empty])
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip([title, *[""] * len(lines)], lines, strict=False))
 
 
 def aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -235,21 +235,21 @@ def find_adapter(spec: str) -> type[Adapter]:
     return getattr(import_module(module), name)
 
 
-def require(spec: str) -> None:
-    """Raises an exception where there is no such adapter, or where its runtime is not installed."""
-    installed_version(find_adapter(spec).package)
+def release(spec: str) -> str:
+    """The installed version of a runtime. Raises an exception where there is no such adapter, or where it is not installed."""
+    return installed_version(find_adapter(spec).package)
 
 
 def main(spec: str, model: str, *files: str) -> None:
     kind = find_adapter(spec)
-    release = np.array(installed_version(kind.package))
+    version = np.array(release(spec))
     for inputs, outputs in zip(files[::2], files[1::2], strict=True):
         adapter = kind()
         adapter.load(model)
         with np.load(inputs) as given:
             found = adapter.run([given[f"arr_{index}"] for index in range(len(given.files))])
         part = f"{outputs}.part.npz"
-        np.savez(part, *[np.asarray(value) for value in found], version=release)
+        np.savez(part, *[np.asarray(value) for value in found], version=version)
         os.replace(part, outputs)  # a child that is ended leaves none by halves
 
 

@@ -41,7 +41,15 @@ class Target:
                 f"'{self.adapter}' is not a runtime that can be run from here{suggestion} "
                 f"(these can: {known}; or name a class of your own as module:class)"
             )
-        program = f"import runpy; runpy.run_path({adapters.__file__!r})['require']({self.adapter!r})"
+        if not self.installed_version():
+            raise ArgumentError(f"{self.adapter} is not installed in the environment of {self.python}")
+
+    def installed_version(self) -> str:
+        """The version of the runtime's package in the environment of the interpreter; "" where it is not installed.
+
+        Raises: ArgumentError where the interpreter does not run, or the adapter cannot be used.
+        """
+        program = f"import runpy; print(runpy.run_path({adapters.__file__!r})['release']({self.adapter!r}))"
         try:
             done = subprocess.run(
                 [self.python, "-c", program], capture_output=True, text=True, errors="replace", env=child_environment()
@@ -49,9 +57,10 @@ class Target:
         except OSError as error:
             raise ArgumentError(f"--python {self.python}: {error.strerror or error}") from None
         if "PackageNotFoundError" in done.stderr:
-            raise ArgumentError(f"{self.adapter} is not installed in the environment of {self.python}")
+            return ""
         if done.returncode:
             raise ArgumentError(f"the adapter '{self.adapter}' cannot be used: {own_message(done.stderr)}")
+        return done.stdout.strip()
 
 
 class Ran(NamedTuple):

@@ -137,7 +137,7 @@ def test_it_is_found_before_a_file_is_written(monkeypatch: pytest.MonkeyPatch, t
 def test_it_is_found_by_another_runtime(stage: str, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     owner, name, make, options = STAGES[stage]
     options = replace(options, verify_with="onnxruntime")
-    assert convert_version(KINDS[kind](make(), tmp_path), 12, compare="off", options=options).report.verified is not None
+    assert convert_version(KINDS[kind](make(), tmp_path), 12, compare="off", options=options).report.verified
     plant(monkeypatch, owner, name, before=owner is Job)
     with pytest.raises(CompareError, match="onnxruntime"):
         convert_version(KINDS[kind](make(), tmp_path), 12, compare="off", options=options)

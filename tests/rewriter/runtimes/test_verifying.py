@@ -62,10 +62,16 @@ def test_in_the_library_of_a_model_in_memory() -> None:
     proto = model(CHAIN, 13)
     options = Options(verify_with="fake_adapters:Right", tolerance=Tolerance(rtol=0.5))
     verified = convert_version(proto, 17, options=options).report.verified
-    assert verified is not None and (verified.rtol, verified.atol) == (0.5, 1e-4)
+    assert [(each.rtol, each.atol, each.as_original) for each in verified] == [(0.5, 1e-4, False)]
     with pytest.raises(CompareError, match="it begins with Abs 'middle'"):
         convert_version(proto, 17, options=Options(verify_with="fake_adapters:WrongAbs"))
     assert proto == model(CHAIN, 13)
+
+
+def test_a_runtime_that_computes_halves_otherwise_is_right_where_it_gives_what_it_gives_of_the_original() -> None:
+    proto = model(CHAIN.replace("float[", "float16["), 13)
+    (verified,) = convert_version(proto, 17, options=Options(verify_with="fake_adapters:WrongAbs")).report.verified
+    assert verified.as_original and str(verified).startswith("equal to the original there, not to that in onnxruntime:")
 
 
 def test_what_onnxruntime_cannot_run_cannot_be_verified() -> None:
@@ -90,7 +96,7 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
         (
             ("--python", "/usr/bin/python3"),
-            "python: this is the environment of the runtime that verify_with names; set verify_with, too",
+            "python: this is the environment of the runtime that verify_with or for_runtimes names; set one of them, too",
         ),
     ],
 )

@@ -1,0 +1,72 @@
+"""The runtimes of --for: a result is run where they are installed, and the report says what is promised of the others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from failures import a_rule_is_wrong
+from helpers import command_line, model
+
+from split_rewrite.rewriter import ArgumentError, CompareError, Options, convert_version
+from split_rewrite.rewriter.runtimes.naming import find_profile
+from split_rewrite.rewriter.runtimes.trying import trials
+
+onnxruntime = pytest.importorskip("onnxruntime")
+SPLIT = "g (float[7] x) => (float[A] a, float[B] b, float[C] c) { a, b, c = Split<num_outputs = 3>(x) }"
+HERE = Options(for_runtimes=["onnxruntime"])
+
+
+def test_a_result_that_differs_there_is_an_error_although_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_rule_is_wrong(monkeypatch)
+    with pytest.raises(CompareError, match=r"output 'b' of the result in onnxruntime .* \(--no-verify leaves out this run\)"):
+        convert_version(model(SPLIT, 18), 17, compare="off", options=HERE)
+
+
+def test_no_verify_leaves_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_rule_is_wrong(monkeypatch)
+    report = convert_version(
+        model(SPLIT, 18), 17, compare="off", options=Options(for_runtimes=["onnxruntime"], verify=False)
+    ).report
+    assert (report.verified, report.untried) == ((), ())
+
+
+@pytest.mark.parametrize("python", ["", sys.executable])
+def test_what_is_right_there_is_reported(python: str) -> None:
+    options = Options(for_runtimes=["onnxruntime"], python=python)
+    report = convert_version(model(SPLIT, 18), 17, compare="off", options=options).report
+    assert [each.runtime for each in report.verified] == [f"onnxruntime {onnxruntime.__version__}"] and not report.untried
+
+
+def test_what_the_comparison_ran_there_is_not_run_again() -> None:
+    report = convert_version(model(SPLIT, 18), 17, options=HERE).report
+    assert (report.verified, report.untried) == ((), ())
+    assert report.comparison is not None and report.comparison.runtime.startswith("onnxruntime ")
+
+
+def test_another_release_is_not_tried() -> None:
+    assert trials([find_profile("onnxruntime-1.16")], "")[0].target is None
+    assert trials([find_profile("tensorrt-8.6")], "")[0].target is None
+
+
+def test_words_are_not_given_to_it() -> None:
+    text = "g (string[2] x) => (string[2] y) { y = Identity(x) }"
+    (promise,) = convert_version(model(text, 13), compare="off", options=HERE).report.untried
+    assert promise.endswith("not tried here: its inputs or outputs are no arrays of numbers")
+
+
+def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path) -> None:
+    onnx.save(model("g (float[1,3] x) => (float[1,3] y) { y = Relu(x) }", 18), tmp_path / "in.onnx")
+    ended = command_line("--for", "tensorrt-8.6", "--for", "opencv-4.12", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"))
+    first, second = ended.out.splitlines()[-3:-1]
+    assert first == "promised    NVIDIA TensorRT 8.6: by documentation and source, not tried here"
+    assert second.endswith(
+        "not tried here; with opencv-python-headless 4.12 installed here, or in the environment of --python, it is run there"
+    )
+
+
+def test_an_interpreter_that_is_not_there() -> None:
+    with pytest.raises(ArgumentError, match="--python /nowhere/python: No such file"):
+        convert_version(model(SPLIT, 18), options=Options(for_runtimes=["onnxruntime"], python="/nowhere/python"))
