@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 
+from ..cached import cached_property
 from .profile_file import FOLDER, read_runtime
 from .releases import Release
 from .runtime import Effect, Inside, OpsetRange, Product, Quirk, ReleaseFacts, Runtime, dotted, shown_range
