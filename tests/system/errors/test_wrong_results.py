@@ -30,6 +30,11 @@ WRONG: dict[str, Row] = {
         "output 'y' of the result in fake_adapters:WrongAbs … …; it begins with Abs 'y'",
         fake_runtimes,
     ),
+    "differs-in-a-runtime-of-for": Row(
+        "open.onnx o.onnx -t 17 --for onnxruntime --compare off",
+        "output 'b' of the result in onnxruntime …; it begins with Split … (--no-verify leaves out this run)",
+        a_rule_is_wrong,
+    ),
     "text-for-a-runtime": Row(
         "words.onnx o.onnx --verify-with fake_adapters:Right",
         "the result cannot be run in fake_adapters:Right: the input 'x' is not a NumPy array of numbers",
