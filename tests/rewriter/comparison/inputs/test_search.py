@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import Options, convert_version
+from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.inputs.samples import Samples
 from split_rewrite.rewriter.comparison.running.model_client import Worker
@@ -254,11 +255,11 @@ def test_infinity_is_no_number_to_try(save: Save, worker: Worker) -> None:
 def test_models_are_judged(save: Save, worker: Worker, text: str, opset: int) -> None:
     path = save(text, opset, ir_version=8)
     declared = [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in onnx.load(path).graph.output]
-    found = compare(path, path, worker=worker, thorough=True)
+    found = compare(path, path, worker=worker, thorough=True, budget=Budget(60))
     assert found.status == "equal", found.reason
     for output, dims in zip(found.outputs, declared, strict=True):
         assert all(size in (0, got) for size, got in zip(dims, output.shape, strict=True))
-    assert compare(path, save_negated(path), worker=worker, thorough=True).status == "different"
+    assert compare(path, save_negated(path), worker=worker, thorough=True, budget=Budget(60)).status == "different"
 
 
 @pytest.mark.parametrize("rate, other", [("{0, 512}", "{-1, 256}"), ("{0, 256}", "{-1, 128}")])
@@ -287,6 +288,6 @@ def test_inputs_found_are_the_same_each_time(save: Save, worker: Worker) -> None
 def test_rules_that_go_by_the_declared_shapes_raise_no_alarm(name: str) -> None:
     text, opset = MODELS[name]
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
-    comparison = convert_version(model, 9).report.comparison
+    comparison = convert_version(model, 9, options=Options(compare_budget=60)).report.comparison
     assert comparison is not None
     assert comparison.status == "equal", comparison.reason

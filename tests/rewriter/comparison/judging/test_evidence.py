@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import Options, convert_version
 from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
@@ -35,7 +35,7 @@ JUMPS = {
 
 
 def assert_found_equal(text: str, opset: int, target: int) -> None:
-    found = convert_version(model(text, opset), target).report.comparison
+    found = convert_version(model(text, opset), target, options=Options(compare_budget=60)).report.comparison
     assert found is not None and found.status == "equal", found
 
 
