@@ -163,7 +163,8 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
             if only_plain and not all(map(is_plain, runs)):
                 return "its inputs or outputs are no arrays of numbers"
             verified = verify_in(target, before, after, runs, bounds)
-            return _Verification(verified, _remarks_on_repairs(conversion, number, reason), saturated_nodes(runs))
+            remarks = [*_remarks_on_repairs(conversion, number, reason), *_remarks_on_rounding(conversion, verified)]
+            return _Verification(verified, remarks, saturated_nodes(runs))
     return reason
 
 
@@ -203,6 +204,14 @@ def _remarks_on_saturation(conversion: Conversion, nodes: Sequence[str]) -> list
         "weights, or a processor with VNNI help"
     )
     return [Remark("warning", "Model", conversion.result.proto.graph.name, "on this processor", message)]
+
+
+def _remarks_on_rounding(conversion: Conversion, verified: Verified) -> list[Remark]:
+    """A warning where another runtime gives something else than onnxruntime, of the original as well."""
+    if not verified.as_original:
+        return []
+    message = "it rounds 8-bit or 16-bit numbers otherwise than onnxruntime, and gives other outputs of both models"
+    return [Remark("warning", "Model", conversion.result.proto.graph.name, f"in {verified.runtime}", message)]
 
 
 def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options) -> Settings:

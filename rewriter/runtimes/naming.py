@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..errors import ArgumentError, listed
 from ..suggestions import nearest
 from .profiles import Product, Profile, Runtime, dotted, known_runtimes, read_runtime, shown_range
-from .releases import Release, known_near, parse_release
+from .releases import Release, known_near, leading_release, parse_release
 
 _WITH_RELEASE = re.compile(r"(?P<base>.+?)(?:[\s=@_-]+v?)?(?P<release>\d[\d.]*)(?:-py3)?", re.IGNORECASE)
 """A name with a release: "openvino-2024.2", "openvino==2024.2", "TensorRT8.6", "onnxruntime@v1.18", "tritonserver:24.12-py3"."""
@@ -47,7 +47,7 @@ def find_profile(name: str, parameter: str = "--for") -> Profile:
         return Profile(runtime, newest, (newest,), f"{runtime.title} {dotted(newest)}", name)
     named = find_runtime(name, parameter)
     given, remark = f"{parameter} {name}", ""
-    if not named.release and named.product is None and (installed := _installed_release(named.runtime)):
+    if not named.release and named.product is None and (installed := installed_release(named.runtime)):
         named = named._replace(release=dotted(installed))
     if not named.release:
         named = named._replace(release=_newest_named(named, given))
@@ -179,12 +179,12 @@ def _series(releases: Sequence[Release], last: str) -> str:
     return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _installed_release(runtime: Runtime) -> Release | None:
+def installed_release(runtime: Runtime) -> Release | None:
+    """The release of the runtime that is installed beside this program; None where none is."""
     try:
-        numbers = re.match(r"\d+(\.\d+)*", version(runtime.package)) if runtime.package else None
+        return leading_release(version(runtime.package)) if runtime.package else None
     except PackageNotFoundError:
         return None
-    return None if numbers is None else parse_release(numbers[0])
 
 
 def _newest_named(named: Named, given: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,12 @@ def parse_release(text: str) -> Release:
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"'{text}' is not a release number")
     return tuple(map(int, parts))
+
+
+def leading_release(version: str) -> Release | None:
+    """The release with which the version of a package begins, as 1.20.0 in "1.20.0rc1"; None where it begins with none."""
+    numbers = re.match(r"\d+(\.\d+)*", version)
+    return None if numbers is None else parse_release(numbers[0])
 
 
 class Range(NamedTuple):

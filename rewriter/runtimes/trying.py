@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from ..process.child import interpreter
 from .adapters import ADAPTERS
+from .naming import installed_release
 from .profiles import Profile, dotted
-from .releases import Range, Release, parse_release
+from .releases import Range, leading_release
 from .running import Target
 
 
@@ -28,10 +28,9 @@ class Trial(NamedTuple):
     @property
     def advice(self) -> str:
         """How the result can be run there; "" where this program cannot run the runtime."""
-        adapter = ADAPTERS.get(self.profile.runtime.name)
-        if adapter is None or self.profile.file:
+        if self.profile.runtime.name not in ADAPTERS or self.profile.file:
             return ""
-        package = f"{adapter.package} {dotted(self.profile.release)}"
+        package = f"{self.profile.runtime.package} {dotted(self.profile.release)}"
         return f"; with {package} installed here, or in the environment of --python, it is run there"
 
 
@@ -44,28 +43,15 @@ def trials(profiles: Iterable[Profile], python: str) -> list[Trial]:
 
 
 def _target(profile: Profile, python: str) -> Target | None:
-    name = profile.runtime.name
-    if name not in ADAPTERS or profile.file:
+    runtime = profile.runtime
+    if runtime.name not in ADAPTERS or profile.file:
         return None
-    release = _installed(name, python)
-    if release is None or release not in Range(profile.release, profile.release):
-        return None
-    return Target(name, python or interpreter())
+    target = Target(runtime.name, python or interpreter())
+    release = leading_release(_version(target)) if python else installed_release(runtime)
+    return target if release is not None and release in Range(profile.release, profile.release) else None
 
 
 @cache
-def _installed(adapter: str, python: str) -> Release | None:
-    """The release of a runtime that is installed; None where it is not."""
-    if python:
-        return _release(Target(adapter, python).installed_version())
-    try:
-        return _release(version(ADAPTERS[adapter].package))
-    except PackageNotFoundError:
-        return None
-
-
-def _release(text: str) -> Release | None:
-    """The numbers with which the version of a package begins; None where it begins with none."""
-    numbers = text.partition("+")[0].split(".")
-    digits = [number for number in numbers if number.isdecimal()]
-    return parse_release(".".join(digits)) if digits else None
+def _version(target: Target) -> str:
+    """The version in another environment, for which a process is started."""
+    return target.installed_version()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from split_rewrite.rewriter.runtimes.releases import Range, known_near, parse_release
+from split_rewrite.rewriter.runtimes.releases import Range, known_near, leading_release, parse_release
 
 pytestmark = pytest.mark.quick
 
@@ -22,6 +22,13 @@ def test_numbers() -> None:
 )
 def test_only_the_stated_numbers_of_a_bound_count(release: tuple[int, ...], is_in: bool) -> None:
     assert (release in Range((1, 2), (2,))) is is_in
+
+
+@pytest.mark.parametrize(
+    ("version", "release"), [("1.20.0rc1", (1, 20, 0)), ("4.12.0.88", (4, 12, 0, 88)), ("2.1+cpu", (2, 1)), ("unknown", None)]
+)
+def test_the_release_of_a_package(version: str, release: tuple[int, ...] | None) -> None:
+    assert leading_release(version) == release
 
 
 def test_no_bound_has_everything() -> None:
