@@ -57,7 +57,8 @@ def test_words_are_not_given_to_it() -> None:
     assert promise.endswith("not tried here: its inputs or outputs are no arrays of numbers")
 
 
-def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path) -> None:
+def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("split_rewrite.rewriter.runtimes.trying.installed_release", lambda _: None)
     onnx.save(model("g (float[1,3] x) => (float[1,3] y) { y = Relu(x) }", 18), tmp_path / "in.onnx")
     ended = command_line("--for", "tensorrt-8.6", "--for", "opencv-4.12", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"))
     first, second = ended.out.splitlines()[-3:-1]
