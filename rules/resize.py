@@ -17,7 +17,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.computed_resize import Lengths, Manner, is_computable, resize_at_run_time
+from .shared.computed_resize import Lengths, Manner, is_computable, may_keep_lengths, resize_at_run_time
 from .shared.parameters import known_input
 from .shared.resampling import Filter
 from .shared.spelled_resize import (
@@ -148,10 +148,6 @@ def _write_out(node: Node) -> None:
         resize_at_run_time(node, manner, _by_scales(node, axes))
 
 
-_KEEPS_NO_LENGTH = 1.5
-"""The scale from which on every axis of two elements or more becomes longer."""
-
-
 def _by_scales(node: Node, axes: list[int]) -> Lengths:
     """The lengths that the scales of a Resize make; axes that are known to keep theirs are left out."""
     known = node.constant(SCALES)
@@ -159,8 +155,8 @@ def _by_scales(node: Node, axes: list[int]) -> Lengths:
     if known is None or known.size != len(axes):
         return Lengths(axes, scales=node.input(SCALES))
     changed = [number for number, scale in enumerate(known) if scale != 1]
-    if changed and all(1 < known[number] < _KEEPS_NO_LENGTH for number in changed) and meaning_of_same_shape(node) == "onnxruntime":
-        raise Unconvertible("it copies data of some lengths and shifts that of others", "fix the shapes of the inputs")
+    if changed and may_keep_lengths(known[changed]):
+        meaning_of_same_shape(node)
     return Lengths([axes[number] for number in changed], scales=node.op.const(known[changed], np.float32))
 
 

@@ -133,12 +133,17 @@ class Node(Editing):
 
         Raises Unconvertible, which names both, where the caller has not decided that for the model.
         """
-        semantics: Semantics | None = self._scope.model.semantics
+        semantics = self.chosen_meaning
         if semantics is None:
             raise Unconvertible(
                 f"it has two meanings: by the specification {specification}, and onnxruntime {onnxruntime}", SEMANTICS_HINT
             )
         return semantics
+
+    @property
+    def chosen_meaning(self) -> Semantics | None:
+        """Whose meaning the caller has chosen for the model; None where nobody did."""
+        return self._scope.model.semantics
 
     def caution(self, message: str, only_if_empty: bool = False) -> None:
         """Add a warning about this node to the report; with --strict it is an error.

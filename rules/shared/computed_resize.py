@@ -59,6 +59,11 @@ def is_computable(manner: Manner) -> bool:
     return manner.mode in _MODES and manner.coordinates in _COORDINATES
 
 
+def may_keep_lengths(scales: np.ndarray) -> bool:
+    """Whether axes of two elements or more, scaled by `scales`, of which none is 1, may all keep their lengths."""
+    return bool(((scales > 1) & (scales < 1.5)).all())
+
+
 def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
     """Write the node as Gathers along its axes, of which the lengths, here or in the result, are computed. The nodes are those of
     opset 9, and with antialiasing those of opset 17.
@@ -86,7 +91,8 @@ def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
     if given.axes != list(range(rank)):
         lengths = op.Gather(lengths, op.int64(list(given.axes)), axis=0)
     if not given.sizes:
-        scales, resized = given.scales, op.Floor(op.Mul(lengths, given.scales))
+        resized = op.Floor(op.Mul(lengths, given.scales))
+        scales = _unless_copied(node, given.scales, lengths, resized)
     else:
         resized = op.Cast(given.sizes, to=_FLOAT)
         scales = op.Div(resized, lengths)
@@ -101,6 +107,17 @@ def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
             length, new = (op.Gather(values, index, axis=0) for values in (lengths, resized))
             found[axis] = _Axis(length, new, scales if is_common else op.Gather(scales, index, axis=0))
     return found
+
+
+def _unless_copied(node: Node, scales: str, lengths: str, resized: str) -> str:
+    """`scales`, but 1 where no length changes: there, onnxruntime copies the input, whose positions the specification shifts."""
+    op, known = node.op, node.constant(scales)
+    if node.chosen_meaning == "specification" or (known is not None and not may_keep_lengths(known)):
+        return scales
+    if node.chosen_meaning is None:
+        node.caution("its scales are computed at run time: where they change no length, the input is copied, as onnxruntime does")
+    kept = op.Cast(op.Equal(op.Cast(lengths, to=_INT64), op.Cast(resized, to=_INT64)), to=_FLOAT)
+    return op.Where(op.Cast(op.ReduceMin(kept, keepdims=1), to=TensorProto.BOOL), op.const([1], np.float32), scales)
 
 
 def _keeps_length(node: Node, axis: int) -> bool:

@@ -566,8 +566,31 @@ def test_an_element_of_weight_0_does_not_count() -> None:
 def test_scales_that_may_keep_the_shape_have_two_meanings() -> None:
     source = _of_open_lengths("float[4] s = {1, 1, 1.25, 1.2}", 'mode = "linear"', 13, "x, , s")
     assert "onnxruntime copies its input, since the shape is the same" in refusal(source, 10)
-    with pytest.raises(UnconvertibleError, match="it copies data of some lengths and shifts that of others"):
-        convert_version(source, 10, options=Options(semantics="onnxruntime"))
+    result = convert_version(source, 10, options=Options(semantics="onnxruntime")).model
+    for height, width in [(3, 4), (3, 5), (4, 5), (9, 9)]:
+        given = {"x": np.random.default_rng(4).standard_normal((1, 1, height, width)).astype(np.float32)}
+        np.testing.assert_allclose(run(result, given)[0], run(source, given)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+def test_computed_scales_that_keep_the_shape_copy_as_onnxruntime_does(mode: str, coordinates: str) -> None:
+    """The lengths are 5 and 7: the last scales lengthen one axis, all others none."""
+    source = model(_computed("scales", f'mode = "{mode}", coordinate_transformation_mode = "{coordinates}"'), 13)
+    result = convert_version(source, 9)
+    assert "where they change no length, the input is copied, as onnxruntime does" in str(result.report.warnings)
+    for scales in [[1, 1, 1, 1], [1, 1, 1.1, 1.1], [1, 1, 1.19, 1], [1, 1, 1, 1.14], [1, 1, 1.19, 1.15]]:
+        given = {"x": IMAGE, "z": np.array(scales, np.float32)}
+        np.testing.assert_allclose(run(result.model, given)[0], run(source, given)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_computed_scales_that_keep_the_shape_shift_by_the_specification() -> None:
+    source = model(_computed("scales", 'mode = "linear", coordinate_transformation_mode = "asymmetric"'), 13)
+    result = convert_version(source, 9, options=Options(semantics="specification"), compare="off").model
+    shifted = run(result, {"x": IMAGE, "z": np.array([1, 1, 1, 1.14], np.float32)})[0]
+    places = np.arange(7) / np.float32(1.14)
+    expected = np.apply_along_axis(lambda row: np.interp(places, np.arange(7), row), 3, IMAGE)
+    np.testing.assert_allclose(shifted, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])

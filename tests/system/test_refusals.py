@@ -189,10 +189,6 @@ REFUSED: dict[str, Refusal] = {
         "{y, c, d = Attention<is_causal = 1>(q, k, k, , p, p)}",
         23, 22, "whether it has a single query, which sees all keys, is only known at run time", as_onnxruntime_does,
     ),
-    "scales-that-may-keep-the-shape": Refusal(
-        'g (float[1, 1, H, W] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 1.25, 1.2}> {y = Resize<mode = "linear">(x, , s)}',
-        13, 10, "it copies data of some lengths and shifts that of others", as_onnxruntime_does,
-    ),
     "sequences-before-11": Refusal(
         "g (float[N] x) => (seq(float[a]) s) {s = SplitToSequence(x)}",
         13, 10, "SplitToSequence is new in opset 11 and older operators cannot express it exactly; it stays because the axis dimension "
