@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__DeformConv.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
@@ -49,7 +49,7 @@ def sample_then_multiply(node: Node) -> None:
 def _grid(node: Node, offsets: tuple[int, ...], batch: int, kernel: tuple[int, ...], out: tuple[int, ...]) -> str:
     """The positions (batch, taps * rows, columns, 2) as GridSample wants them: x before y, with -1 and 1 at the outer edges."""
     op = node.op
-    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    dtype = np.dtype(np.float64 if node.need_elem_type() == TensorProto.DOUBLE else np.float32)
     size = np.array(node.need_shape()[2:], dtype)
     strides, pads = node.attr("strides", [1, 1]), node.attr("pads", [0] * 4)
     dilations = node.attr("dilations", [1, 1])
@@ -58,6 +58,8 @@ def _grid(node: Node, offsets: tuple[int, ...], batch: int, kernel: tuple[int, .
     base = base.reshape(2, kernel[0] * kernel[1], *out).swapaxes(0, 1).astype(dtype)
     form = op.int64([batch, kernel[0] * kernel[1], 2, *out])
     offset = op.Reshape(node.input(2), form)
+    if node.need_elem_type() not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        offset = op.Cast(offset, to=TensorProto.FLOAT)  # 16 bits hold no position exactly that is scaled
     moved = op.Add(offset, op.const(base, dtype))
     # Beyond a pixel outside all is zero, and positions that are far away, or NaN, may be none that GridSample can count.
     first, last = op.const(np.full((2, 1, 1), -2), dtype), op.const((size + 1).reshape(2, 1, 1), dtype)

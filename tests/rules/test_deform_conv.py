@@ -24,6 +24,21 @@ def test_deform_conv(mask, groups, offset_groups):
     assert_same(proto, 16, given, rtol=1e-4, atol=1e-4)
 
 
+def test_positions_of_halves_are_computed_in_float():
+    """The image is an identity as wide as 100 pixels: a position that is off by a hundredth of a pixel shows in the third digit."""
+    proto = model(
+        "g (float16[1,1,100,100] x, float16[1,1,1,1] w, float16[1,2,100,100] o) => (float16[1,1,100,100] y) { y = DeformConv (x, w, o) }",
+        19,
+    )
+    given = {
+        "x": np.eye(100, dtype=np.float16)[None, None],
+        "w": np.ones((1, 1, 1, 1), np.float16),
+        "o": RNG.choice([0, 0.25, -0.5], size=(1, 2, 100, 100)).astype(np.float16),
+    }
+    (got,), (expected,) = run(convert_version(proto, 18).model, given), run(proto, given)
+    np.testing.assert_allclose(got.astype(np.float32), expected.astype(np.float32), rtol=0, atol=1e-3)
+
+
 @pytest.mark.parametrize("far", [1e6, -1e6, 3e38, -3e38, np.inf, -np.inf, np.nan])
 def test_positions_far_outside_are_zero(far):
     proto = model("g (float[1,1,3,3] x, float[1,1,2,2] w, float[1,8,2,2] o) => (float[1,1,2,2] y) { y = DeformConv (x, w, o) }", 19)
