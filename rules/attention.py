@@ -166,7 +166,7 @@ class _Heads(NamedTuple):
     value_size: int | None
 
 
-@decompose("Attention", opset=13, exact=False)
+@decompose("Attention", opset=13, exact=False, sums=True)
 def in_matrix_products(node: Node) -> None:
     """The node becomes softmax(scale · q · kᵀ + mask) · v, or ONNX's function body where heads are unknown or meanings disputed."""
     op = node.op

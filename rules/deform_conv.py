@@ -14,7 +14,7 @@ from ..rewriter.graph.node import Node
 from .shared.tables import index_grid
 
 
-@decompose("DeformConv", opset=18, exact=False)
+@decompose("DeformConv", opset=18, exact=False, sums=True)
 def sample_then_multiply(node: Node) -> None:
     """GridSample reads the image at the offset positions, with zeros outside, and a MatMul applies the weights."""
     op = node.op

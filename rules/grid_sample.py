@@ -56,7 +56,7 @@ def old_mode_names(node: Node) -> None:
         node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))
 
 
-@decompose("GridSample", opset=15, exact=False)
+@decompose("GridSample", opset=15, exact=False, sums=True)
 def sum_of_pixels(node: Node) -> None:
     """Each sample becomes a weighted sum of pixels that are gathered from the flattened data."""
     sample_by_gather(node)

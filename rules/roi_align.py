@@ -58,7 +58,7 @@ def drop_output_half_pixel(node: Node) -> None:
     sample_by_gather(node, is_shifted=True)
 
 
-@decompose("RoiAlign", opset=13, exact=False)
+@decompose("RoiAlign", opset=13, exact=False, sums=True)
 def gather_samples(node: Node) -> None:
     """The samples of each bin are gathered from the flattened data and combined. Refused without sampling_ratio."""
     if node.attr("sampling_ratio", 0) <= 0:
