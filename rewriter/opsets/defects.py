@@ -7,8 +7,11 @@ oldest supported release of that runtime no longer has the defect.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import onnx
@@ -243,6 +246,21 @@ def _pads_whole_windows(case: Case) -> bool:
 @defect("counts the padding of {op} below opset 7, and puts that of ceil_mode in front")
 def counted_padding(case: Case) -> bool:
     return case.opset < 7 or _rounds_up(case) or _pads_whole_windows(case)
+
+
+@defect("counts what lies beyond the padding in the last windows of {op}")
+def counted_beyond_padding(case: Case) -> bool:
+    return _is_older_onnxruntime(1, 29) and _rounds_up(case) and case.number("count_include_pad", 0) != 0
+
+
+@cache
+def _is_older_onnxruntime(*release: int) -> bool:
+    """Whether the installed onnxruntime, if there is one under its usual name, comes before `release`."""
+    try:
+        installed = version("onnxruntime")
+    except PackageNotFoundError:
+        return False
+    return tuple(map(int, re.findall(r"\d+", installed)[:2])) < release
 
 
 @defect("takes more for the sum of a window of {op} that reaches beyond the input")

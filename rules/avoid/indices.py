@@ -1,4 +1,4 @@
-"""Negative indices, which count from the end.
+"""Negative indices, which count from the end, and elements that are written over where others still read them.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__GatherElements.html,
 https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators/onnx__ScatterElements.html
@@ -7,8 +7,10 @@ https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 
@@ -49,6 +51,25 @@ def of_classes(node: Node) -> None:
         return
     depth = int(node.const_input(1, "the depth").reshape(()))
     _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
+
+
+@avoid("Scatter into data that other nodes read", ("ScatterElements", "ScatterND"), opset=13)
+def scatter_into_a_copy(node: Node) -> None:
+    """The data is copied, by a Max of it and itself, since some runtimes write over what others read.
+
+    It is exact for all numbers and bool; strings are refused.
+    """
+    if node.is_read_once(0) or _is_copy(node):
+        return
+    kind, data = node.need_elem_type(0), node.input(0)
+    if kind == TensorProto.STRING:
+        raise Unconvertible("other nodes read its data, and strings cannot be copied by a computation")
+    node.set_input(0, node.op.Or(data, data) if kind == TensorProto.BOOL else node.op.Max(data, data))
+
+
+def _is_copy(node: Node) -> bool:
+    maker = node.maker(0)
+    return maker is not None and maker.op_type in ("Max", "Or") and maker.input(0) == maker.input(1)
 
 
 def _negative(node: Node, index: int) -> np.ndarray | None:

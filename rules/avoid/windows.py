@@ -25,14 +25,65 @@ _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 def pad_first(node: Node) -> None:
     """The padding becomes a separate Pad, so that the average counts it.
 
-    It is exact for all types and lengths, where the padding is stated and ceil_mode is 0.
+    It is exact for all types and lengths, where the padding is stated; with ceil_mode, as for that alone.
     """
     pads = node.attr("pads", [])
     if not node.attr("count_include_pad", 0) or not any(pads):
         return
-    if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0):
-        raise Unconvertible("the padding is automatic, or ceil_mode is 1", "state pads, and set ceil_mode to 0")
-    _pad(node, pads)
+    if node.attr("auto_pad", "NOTSET") != "NOTSET":
+        raise _unstated()
+    pad_the_last_window(node)
+    if node.attr("count_include_pad", 0):
+        _pad(node, pads)
+
+
+@avoid("AveragePool with ceil_mode", "AveragePool", opset=13)
+def pad_the_last_window(node: Node) -> None:
+    """What the last windows need behind the axes becomes padding at the end that does not count; padding that counts, a Pad.
+
+    It is right up to the last bits. The lengths of the axes have to be known, and dilations may not need more than the window has.
+    """
+    if not node.attr("ceil_mode", 0):
+        return
+    if node.attr("auto_pad", "NOTSET") != "NOTSET":
+        raise _unstated()
+    pads = list(node.attr("pads", [0] * 2 * len(node.attr("kernel_shape"))))
+    missing = _behind_the_axes(node, pads)
+    node.pop_attr("ceil_mode")
+    if not any(missing):
+        return
+    node.approximate = True
+    if node.attr("count_include_pad", 0) and any(pads):
+        _pad(node, pads)
+        pads = [0] * len(pads)
+    node.pop_attr("count_include_pad")
+    before, after = _halves(pads)
+    behind = [pad + more for pad, more in zip(after, missing, strict=True)]
+    if any(pad >= length for pad, length in zip(behind, node.attr("kernel_shape"), strict=True)):
+        raise _unstated()  # runtimes refuse padding as long as the window, which only dilations need
+    node.set_attr("pads", [*before, *behind])
+
+
+def _unstated() -> Unconvertible:
+    return Unconvertible("the padding is automatic, or it has ceil_mode or dilations", "state pads, without the others")
+
+
+def _behind_the_axes(node: Node, pads: Sequence[int]) -> list[int]:
+    """How far the last window reaches beyond the end of each axis and its padding, where ceil_mode is 1.
+
+    A window that would begin behind the axis and the padding in front of it is none.
+    """
+    sizes, kernel = lengths_along_axes(node)
+    ones = [1] * len(kernel)
+    missing = []
+    axes = zip(sizes, kernel, *_halves(pads), node.attr("strides", ones), node.attr("dilations", ones), strict=True)
+    for size, length, before, after, stride, step in axes:
+        reach = (length - 1) * step + 1
+        last = -(-(size + before + after - reach) // stride) * stride
+        if last >= size + before:
+            last -= stride
+        missing.append(max(last + reach - (size + before + after), 0))
+    return missing
 
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
@@ -45,7 +96,7 @@ def weigh_padded(node: Node) -> None:
     if node.attr("count_include_pad", 0) or not any(pads) or node.graph.exporter != "pytorch":
         return
     if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0) or has_dilations:
-        raise Unconvertible("the padding is automatic, or it has ceil_mode or dilations", "state pads, without the others")
+        raise _unstated()
     kernel = node.attr("kernel_shape")
     sizes = [node.need_dimension(axis) for axis in range(2, 2 + len(kernel))]
     if any(size + before + after < length for size, before, after, length in zip(sizes, *_halves(pads), kernel, strict=True)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.opsets import facts
+from split_rewrite.rewriter.opsets import defects, facts
 from split_rewrite.rewriter.opsets.cases import Case, Values
 from split_rewrite.rewriter.opsets.defects import DEFECTS
 
@@ -32,6 +32,16 @@ def test_a_defect_of_a_type_needs_a_value_of_it() -> None:
         assert DEFECTS["strings_padded_with_0"].concerns(case) is is_wrong
 
 
+@pytest.mark.parametrize(("release", "is_wrong"), [("1.20.1", True), ("1.28.0", True), ("1.29.0", False), ("2.0", False)])
+def test_a_defect_of_older_releases_is_none_of_newer_ones(release: str, is_wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime counts what is no padding up to 1.28, and has not since 1.29."""
+    monkeypatch.setattr(defects, "version", {"onnxruntime": release}.__getitem__)
+    monkeypatch.setattr(defects, "_is_older_onnxruntime", defects._is_older_onnxruntime.__wrapped__)
+    text = "g (float[1,1,3] x) => (float[1,1,2] y) { y = AveragePool<kernel_shape = [2], ceil_mode = 1, count_include_pad = 1>(x) }"
+    proto = model(text, 13)
+    assert DEFECTS["counted_beyond_padding"].concerns(Case(proto.graph.node[0], 13, Values(proto))) is is_wrong
+
+
 # For each defect, a node of an operator that has it, which does not have it.
 FALSE = {
     "axes_dropped_once": (13, "y = Squeeze(x, a)", "float[1,1,2] x", "int64[2] a = {0, -2}"),
@@ -48,6 +58,7 @@ FALSE = {
         *("float[1] x, int64 n", ""),
     ),
     "copied_input": (18, "y = Resize(x, , s)", "float[1,1,2] x, float[3] s", ""),
+    "counted_beyond_padding": (13, "y = AveragePool<kernel_shape = [2], ceil_mode = 1>(x)", "float[1,1,3] x", ""),
     "counted_padding": (13, "y = AveragePool<kernel_shape = [2], pads = [1, 0]>(x)", "float[1,1,2] x", ""),
     "cubic_border": (20, 'y = GridSample<mode = "cubic", padding_mode = "zeros">(x, x)', "float[1,1,1,2] x", ""),
     "cut_to_integers": (18, "y = Resize(x, , s)", "int32[1,1,2] x, float[3] s", ""),

@@ -199,10 +199,10 @@ CANNOT = {
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
         "the padding is negative, and computed at run time or given for some axes only",
     ),
-    "ceil": (
+    "automatic": (
         "AveragePool with count_include_pad",
-        "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2], pads=[1,1], strides=[2], ceil_mode=1, count_include_pad=1>(x) }",
-        "the padding is automatic, or ceil_mode is 1",
+        '(float[1,1,4] x) => (float[1,1,2] y) { y = AveragePool<kernel_shape=[3], auto_pad="VALID", pads=[1,1], count_include_pad=1>(x) }',
+        "the padding is automatic, or it has ceil_mode or dilations",
     ),
     "size": (
         "AveragePool that leaves padding out, exported by pytorch",

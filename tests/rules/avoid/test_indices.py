@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, model
+
+from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
@@ -30,7 +32,39 @@ REWRITES = [
         "g (float[2] v) => (float[2,3] y) <int64[2] i = {-1, 1}, int64 d = {3}> { y = OneHot(i, d, v) }",
         "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
     ),
+    (
+        "indices.scatter_into_a_copy",
+        "Scatter into data that other nodes read",
+        13,
+        "g (float[2,3] x, int64[1,1] i, float[1,3] u) => (float[2,3] y, float[2,3] z) { y = ScatterND(x, i, u) z = Neg(x) }",
+        "{ copy = Max (x, x) y = ScatterND (copy, i, u) z = Neg (x) }",
+    ),
+    (
+        "indices.scatter_into_a_copy",
+        "Scatter into data that other nodes read",
+        13,
+        "g (bool[2,3] x, int64[1,1] i, bool[1,1] u) => (bool[2,3] y, bool[2,3] z) { y = ScatterElements(x, i, u) z = Not(x) }",
+        "{ copy = Or (x, x) y = ScatterElements (copy, i, u) z = Not (x) }",
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "message"),
+    [
+        ("float", "", None),
+        ("string", "z = Identity(x)", "other nodes read its data, and strings cannot be copied by a computation"),
+    ],
+)
+def test_a_scatter_is_left_alone_or_refused(kind: str, other: str, message: str | None, tmp_path: Path) -> None:
+    outputs = f"{kind}[2,3] y" + (f", {kind}[2,3] z" if other else "")
+    text = f"g ({kind}[2,3] x, int64[1,1] i, {kind}[1,3] u) => ({outputs}) {{ y = ScatterND(x, i, u) {other} }}"
+    source, form = model(text, 13), "Scatter into data that other nodes read"
+    if message is None:
+        assert converted(source, form, tmp_path).graph.node == source.graph.node
+        return
+    with pytest.raises(UnconvertibleError, match=message):
+        converted(source, form, tmp_path)
 
 
 @pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])

@@ -35,6 +35,13 @@ REWRITES = [
         "<int64[6] pads = {0, 0, 1, 0, 0, 1}> { padded = Pad (x, pads) y = AveragePool <kernel_shape = [2]> (padded) }",
     ),
     (
+        "windows.pad_the_last_window",
+        "AveragePool with ceil_mode",
+        13,
+        "g (float[1,1,6] x) => (float[1,1,4] y) { y = AveragePool<kernel_shape = [3], strides = [2], pads = [1,1], ceil_mode = 1>(x) }",
+        "{ y = AveragePool <kernel_shape = [3], pads = [1, 2], strides = [2]> (x) }",
+    ),
+    (
         "windows.pad_norm_first",
         "LpPool with padding",
         13,
@@ -155,6 +162,64 @@ def test_an_average_pool_of_less_than_a_window_is_refused(tmp_path: Path) -> Non
         UnconvertibleError, match="the window is longer than the axis with its padding, so the node fails if it runs"
     ):
         convert_version(model(text), 13, options=for_a_runtime(form, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ('auto_pad = "SAME_UPPER"', "the padding is automatic, or it has ceil_mode or dilations"),
+        ("pads = [1, 0]", "the shape .1, 1, N. of 'x' is not fully known"),
+    ],
+)
+def test_an_average_pool_with_ceil_mode_needs_its_padding(attributes: str, message: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,N] x) => (float[1,1,M] y) {{ y = AveragePool<kernel_shape = [2], ceil_mode = 1, {attributes}>(x) }}"
+    with pytest.raises(UnconvertibleError, match=message):
+        convert_version(model(text, 13), 13, options=for_a_runtime("AveragePool with ceil_mode", tmp_path))
+
+
+def _means(x: np.ndarray, kernel: int, stride: int, before: int, after: int, dilation: int, counts: int) -> list[float]:
+    """What an AveragePool with ceil_mode makes of a vector: windows begin in it or in front of it, and what lies behind counts never."""
+    padded = np.pad(x, (before, after))
+    counted = np.ones(padded.size) if counts else np.pad(np.ones(x.size), (before, after))
+    starts = range(0, x.size + before, stride)
+    longest = padded.size - (kernel - 1) * dilation - 1 + stride - 1
+    windows = [
+        range(start, min(start + (kernel - 1) * dilation + 1, padded.size), dilation) for start in starts if start <= longest
+    ]
+    return [padded[list(window)].sum() / counted[list(window)].sum() for window in windows]
+
+
+@pytest.mark.parametrize("length", [3, 4, 5, 8])
+@pytest.mark.parametrize("counts", [0, 1])
+def test_an_average_pool_without_ceil_mode_is_the_same(length: int, counts: int, tmp_path: Path) -> None:
+    """Also with a last window that would begin in the padding, which is none."""
+    x = np.random.default_rng(1).integers(-8, 8, length).astype(np.float32)
+    for kernel, stride, before, after in [(2, 2, 0, 0), (2, 2, 1, 0), (2, 3, 0, 1), (2, 3, 1, 1), (2, 1, 1, 1), (1, 2, 0, 0)]:
+        text = f"""g (float[1,1,{length}] x) => (float[1,1,M] y) {{ y = AveragePool<kernel_shape = [{kernel}], strides = [{stride}],
+            pads = [{before},{after}], ceil_mode = 1, count_include_pad = {counts}>(x) }}"""
+        source = model(text, 19)
+        result = converted(source, "AveragePool with ceil_mode", tmp_path)
+        assert "ceil_mode" not in str(result.graph.node)
+        expected = np.float32(_means(x, kernel, stride, before, after, 1, counts))
+        np.testing.assert_array_equal(run(result, {"x": x[None, None]})[0][0, 0], expected)
+
+
+def test_padding_as_long_as_the_window_is_refused(tmp_path: Path) -> None:
+    """The second window begins at 3 and would read elements 3 and 7 of 6, but runtimes pad by less than the two of a window."""
+    text = """g (float[1,1,6] x) => (float[1,1,M] y) {
+        y = AveragePool<kernel_shape = [2], strides = [3], dilations = [4], ceil_mode = 1>(x) }"""
+    with pytest.raises(UnconvertibleError, match="it has ceil_mode or dilations"):
+        convert_version(model(text, 19), 19, options=for_a_runtime("AveragePool with ceil_mode", tmp_path))
+
+
+@pytest.mark.parametrize(("length", "stride"), [(5, 1), (6, 2), (4, 2)])
+def test_a_dilated_average_pool_without_ceil_mode_is_the_same(length: int, stride: int, tmp_path: Path) -> None:
+    text = f"""g (float[1,1,{length}] x) => (float[1,1,M] y) {{
+        y = AveragePool<kernel_shape = [2], strides = [{stride}], dilations = [2], ceil_mode = 1>(x) }}"""
+    source, form = model(text, 19), "AveragePool with ceil_mode"
+    x = np.arange(length, dtype=np.float32)
+    expected = np.float32(_means(x, 2, stride, 0, 0, 2, 0))
+    np.testing.assert_array_equal(run(converted(source, form, tmp_path), {"x": x[None, None]})[0][0, 0], expected)
 
 
 POOLS = "Global pool of three axes or more"
