@@ -35,6 +35,11 @@ def count_then_scale(node: Node) -> None:
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
+    length = node.shape(node.output(0))
+    if elem_type == TensorProto.FLOAT and (length is None or not isinstance(length[0], int)):
+        node.caution(
+            "its length is counted in double, as onnxruntime does since 1.29; runtimes that count in float may find another"
+        )
     start, limit, delta = (name if elem_type == work else op.Cast(name, to=work) for name in node.inputs)
     span, step = _span(node, start, limit), op.Cast(delta, to=TensorProto.DOUBLE)
     one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
@@ -50,6 +55,9 @@ def count_then_scale(node: Node) -> None:
 def _span(node: Node, start: str, limit: str) -> str:
     """`limit` less `start` as double. The difference of two int64 may be beyond int64, and is taken of their halves."""
     op = node.op
+    if node.need_elem_type() in FLOATING:
+        first, last = (op.Cast(name, to=TensorProto.DOUBLE) for name in (start, limit))
+        return op.Sub(last, first)
     if node.need_elem_type() != TensorProto.INT64 or node.constant(0) == 0:
         return op.Cast(op.Sub(limit, start), to=TensorProto.DOUBLE)
     (high, low), (first_high, first_low) = (halves(node, name, TensorProto.INT64) for name in (limit, start))

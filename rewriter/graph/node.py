@@ -66,10 +66,6 @@ class Node(Editing):
         """Whether anything reads output `index`."""
         return self.has_output(index) and self._scope.model.is_read(self.output(index))
 
-    def is_read_once(self, index: int) -> bool:
-        """Whether nothing else in the model reads input `index`."""
-        return self._scope.model.is_read_once(self.input(index))
-
     def wider(self, elem_type: int) -> int:
         """The element type in which the result holds values of `elem_type`: the same, or a wider one where the target lacks it."""
         return self._scope.model.wider.get(elem_type, elem_type)

@@ -96,7 +96,7 @@ def infer_node(
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
-        is_wrong = is_wrongly_inferred(node, types, found)
+        is_wrong = is_wrongly_inferred(node, types, found, known)
         return {name: shapeless(kind) for name, kind in found.items()} if is_wrong else found
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}

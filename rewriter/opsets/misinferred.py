@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Mapping
 from functools import cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import onnx
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto, numpy_helper
 
 from . import facts
 from .all_nodes import GRAPHS, constants, nodes_with_opset
@@ -15,6 +17,25 @@ from .facts import DEFAULT_DOMAINS
 from .type_protos import Shape, is_known, shape_of, shapeless
 
 _Data = TypeVar("_Data")
+
+
+class _Inferred(NamedTuple):
+    """A node, the shapes of the given inputs by position, constants by name, and the shapes that onnx found for the outputs."""
+
+    node: onnx.NodeProto
+    inputs: Mapping[int, Shape | None]
+    constants: Mapping[str, TensorProto]
+    outputs: list[Shape | None]
+
+    def constant(self, index: int) -> np.ndarray | None:
+        """The constant that input `index` is; None where it is not known."""
+        name = self.node.input[index] if index < len(self.node.input) else ""
+        return numpy_helper.to_array(self.constants[name]) if name in self.constants else None
+
+    def ints(self, name: str) -> list[int]:
+        """The list of numbers, or the single one, that is the attribute `name`; empty where it is absent."""
+        found = next((attribute for attribute in self.node.attribute if attribute.name == name), None)
+        return [] if found is None else list(found.ints) or [found.i]
 
 
 @cache
@@ -64,19 +85,24 @@ def may_be_wrong_in(serialized: bytes) -> bool:
     return any(op_type.encode() in serialized for op_type in facts.with_word("misinferred"))
 
 
-def may_be_wrong(op_type: str) -> bool:
-    """Whether onnx infers wrong shapes for some nodes of this operator."""
-    return facts.of(op_type).has("misinferred")
+def may_be_wrong(node: onnx.NodeProto) -> bool:
+    """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
+    word = facts.of(node.op_type).word("misinferred")
+    return bool(word) and (word != "last_window" or any(each.name == "ceil_mode" and each.i for each in node.attribute))
 
 
-def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> bool:
-    """Whether the types `found` for the outputs of `node`, whose inputs have `types`, are known to be wrong."""
+def is_wrongly_inferred(
+    node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto], data: Mapping[str, TensorProto]
+) -> bool:
+    """Whether the types `found` for the outputs of `node`, whose inputs have `types` and are constants in `data`, are known to be
+    wrong, or right by one reading of the specification alone.
+    """
     errs = _CONDITIONS.get(facts.of(node.op_type).word("misinferred"))
     if errs is None or node.domain not in DEFAULT_DOMAINS:
         return False
     empty = TypeProto()
     inputs = {index: shape_of(types.get(name, empty)) for index, name in enumerate(node.input) if name}
-    return errs(node, inputs, [shape_of(_element(found.get(name, empty))) for name in node.output])
+    return errs(_Inferred(node, inputs, data, [shape_of(_element(found.get(name, empty))) for name in node.output]))
 
 
 def _element(kind: TypeProto) -> TypeProto:
@@ -87,41 +113,46 @@ def _element(kind: TypeProto) -> TypeProto:
 def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
     """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
     types: dict[str, TypeProto] = {}
+    data: dict[str, TensorProto] = {}
     pending: list[onnx.GraphProto] = [model.graph]
     while pending:
         graph = pending.pop()
         for values in (graph.value_info, graph.output, graph.input):
             types.update((value.name, value.type) for value in values)
         types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+        data.update((t.name, t) for t in graph.initializer if not t.external_data)
+        data.update(
+            (node.output[0], a.t) for node in graph.node if node.op_type == "Constant" for a in node.attribute if a.name == "value"
+        )
         pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPHS for inner in (a.g, *a.graphs)]
     return {
         index: {name: shapeless(types[name]) for name in node.output if name in types}
         for index, (node, _) in enumerate(nodes_with_opset(model))
-        if is_wrongly_inferred(node, types, types)
+        if is_wrongly_inferred(node, types, types, data)
     }
 
 
-def _attention_errs(_node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _attention_errs(found: _Inferred) -> bool:
     """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
-    if any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs):
+    if any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in found.outputs):
         return True
-    scores = outputs[3] if len(outputs) > 3 else None
-    return scores is not None and any(not is_known(inputs[index]) for index in _PAST if index in inputs)
+    scores = found.outputs[3] if len(found.outputs) > 3 else None
+    return scores is not None and any(not is_known(found.inputs[index]) for index in _PAST if index in found.inputs)
 
 
 _PAST = (4, 5)
 """The inputs of Attention that precede its keys and values. Where their sizes are unknown, onnx infers the scores without them."""
 
 
-def _gather_nd_errs(_node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _gather_nd_errs(found: _Inferred) -> bool:
     """Whether the inference of GatherND found a rank although the length of an index is unknown."""
-    indices = inputs.get(1)
-    return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
+    indices = found.inputs.get(1)
+    return found.outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
 
 
-def _stft_errs(_node: onnx.NodeProto, _inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _stft_errs(found: _Inferred) -> bool:
     """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
-    return outputs[0] is not None
+    return found.outputs[0] is not None
 
 
 def may_lose_its_axis(node: onnx.NodeProto) -> bool:
@@ -134,17 +165,65 @@ def may_lose_its_axis(node: onnx.NodeProto) -> bool:
     return is_own and len(node.input) > 1 and bool(node.input[1]) and keeps is not None and not keeps.i
 
 
-def _rank_errs(node: onnx.NodeProto, inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _rank_errs(found: _Inferred) -> bool:
     """Whether the inference of SplitToSequence found a rank where keepdims=0 has two meanings, as the split may be a scalar."""
-    return may_lose_its_axis(node) and len(inputs.get(1) or ()) == 0 and outputs[0] is not None
+    return may_lose_its_axis(found.node) and len(found.inputs.get(1) or ()) == 0 and found.outputs[0] is not None
 
 
-_CONDITIONS: dict[str, Callable[[onnx.NodeProto, Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {
+def _window_errs(found: _Inferred) -> bool:
+    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none."""
+    data, result = found.inputs.get(0), found.outputs[0]
+    if found.ints("ceil_mode") in ([], [0]) or data is None or result is None:
+        return False
+    ones = [1] * (len(data) - 2)
+    strides, pads = found.ints("strides") or ones, found.ints("pads") or [0] * 2 * len(ones)
+    axes = zip(data[2:], result[2:], strides, pads, strict=False)
+    return any(
+        isinstance(size, int) and isinstance(length, int) and (length - 1) * stride >= size + pad
+        for size, length, stride, pad in axes
+    )
+
+
+def _scale_errs(found: _Inferred) -> bool:
+    """Whether a length that onnx found for a Resize or Upsample is another one in float32, or by onnxruntime's meaning of axes that
+    count from the end, where the aspect ratio is kept.
+    """
+    data, result = found.inputs.get(0), found.outputs[0]
+    if data is None or result is None:
+        return False
+    axes = found.ints("axes") or list(range(len(data)))
+    policy = next((attribute.s for attribute in found.node.attribute if attribute.name == "keep_aspect_ratio_policy"), b"stretch")
+    if policy != b"stretch" and min(axes, default=0) < 0:
+        return data != result
+    scales = found.constant(1 if len(found.node.input) == 2 else 2)
+    lengths = [data[axis] for axis in axes if -len(data) <= axis < len(data)]
+    pairs = zip(lengths, () if scales is None else scales.ravel(), strict=False)
+    return any(isinstance(length, int) and _rounds_two_ways(length, scale) for length, scale in pairs)
+
+
+def _rounds_two_ways(length: int, scale: np.floating) -> bool:
+    """Whether `length` times `scale`, cut to an integer, is another one in float32, in which some runtimes compute it."""
+    return bool(np.isfinite(scale)) and math.floor(length * float(scale)) != math.floor(np.float32(length) * np.float32(scale))
+
+
+def _range_errs(found: _Inferred) -> bool:
+    """Whether a Range of floats has another length if the difference of its ends is rounded to float32, as some runtimes do."""
+    ends = [found.constant(index) for index in range(3)]
+    start, limit, delta = (each.ravel() if each is not None and each.dtype == np.float32 else np.empty(0) for each in ends)
+    if not (start.size == limit.size == delta.size == 1) or not delta[0]:
+        return False
+    with np.errstate(all="ignore"):
+        differences = np.float64(limit[0]) - np.float64(start[0]), np.float64(limit[0] - start[0])
+        return bool(np.ceil(differences[0] / np.float64(delta[0])) != np.ceil(differences[1] / np.float64(delta[0])))
+
+
+_CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "attention_sizes": _attention_errs,
     "index_rank": _gather_nd_errs,
     "any_shape": _stft_errs,
     "rank_of_rows": _rank_errs,
+    "last_window": _window_errs,
+    "scaled_lengths": _scale_errs,
+    "length_of_floats": _range_errs,
 }
-"""The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, by the shapes of the given inputs,
-by position, and of the outputs.
-"""
+"""The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, or those of one reading alone."""

@@ -59,7 +59,7 @@ def scatter_into_a_copy(node: Node) -> None:
 
     It is exact for all numbers and bool; strings are refused.
     """
-    if node.is_read_once(0) or _is_copy(node):
+    if node.graph.is_read_once(node.input(0)) or _is_copy(node):
         return
     kind, data = node.need_elem_type(0), node.input(0)
     if kind == TensorProto.STRING:

@@ -1,4 +1,4 @@
-"""Range: stash_type before opset 27."""
+"""Range below opset 11, and stash_type before opset 27."""
 
 import numpy as np
 import onnx
@@ -7,7 +7,24 @@ from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
-pytestmark = pytest.mark.skipif(newest_opset() < 27, reason="the installed onnx has no opset 27")
+needs_27 = pytest.mark.skipif(newest_opset() < 27, reason="the installed onnx has no opset 27")
+
+
+@pytest.mark.parametrize("target", [10, 8])
+@pytest.mark.parametrize("stored", [True, False])
+def test_floats_are_counted_in_double(target, stored):
+    """What float32 rounds: 8.8 - 0.8 is 8 there, and 8.0000002 in double, by which there is a ninth element."""
+    for start, limit, step in [(0.8, 8.8, 1), (0.3, 10.3, 1), (0.6, 16.0, 0.7), (-1.2, 11.8, 1), (1.9, 55.9, 2), (0, 3.5, 1)]:
+        ends = {name: np.array(value, np.float32) for name, value in zip("abc", (start, limit, step), strict=True)}
+        values = ", ".join(f"float {name} = {{{value}}}" for name, value in ends.items())
+        inputs, constants = ("", f"<{values}>") if stored else ("float a, float b, float c", "")
+        source = model(f"g ({inputs}) => (float[N] y) {constants} {{ y = Range(a, b, c) }}", 13)
+        result = convert_version(source, target)
+        (got,) = run(result.model, {} if stored else ends)
+        first, last, delta = (np.float64(value) for value in ends.values())
+        assert got.size == np.ceil((last - first) / delta)
+        np.testing.assert_allclose(got, first + np.arange(got.size) * delta, rtol=1e-6)
+        assert stored or "its length is counted in double" in str(result.report.warnings)
 
 
 def down(kind, attribute=""):
@@ -15,12 +32,14 @@ def down(kind, attribute=""):
     return convert_version(model(text, 27), 26).model
 
 
+@needs_27
 @pytest.mark.parametrize("attribute", ["", "<stash_type=1>", "<stash_type=11>"])
 def test_it_means_nothing_for_other_types(attribute):
     (node,) = down("int64", attribute).graph.node
     assert node.op_type == "Range" and not node.attribute
 
 
+@needs_27
 @pytest.mark.parametrize("attribute, stash", [("", np.float32), ("<stash_type=11>", np.float64)])
 def test_half_precision_is_computed_in_it(attribute, stash):
     result = down("float16", attribute)
@@ -111,10 +130,11 @@ REWRITES = [
         """
             <int64[1] form = {1}, int64[1] flat = {-1}>
             {
-              span = Sub (b, a)
-              double = Cast <to = 11> (span)
-              double_2 = Cast <to = 11> (c)
-              steps = Div (double, double_2)
+              first = Cast <to = 11> (a)
+              last = Cast <to = 11> (b)
+              span = Sub (last, first)
+              double = Cast <to = 11> (c)
+              steps = Div (span, double)
               steps_2 = Ceil (steps)
               count = Relu (steps_2)
               count_2 = Cast <to = 7> (count)

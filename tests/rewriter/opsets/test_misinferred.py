@@ -21,13 +21,71 @@ def types(**shapes: list[int | None] | None) -> dict[str, TypeProto]:
 @pytest.mark.parametrize(("length", "is_wrong"), [(None, True), (2, False)])
 def test_the_rank_of_what_indices_of_unknown_length_pick(length: int | None, is_wrong: bool) -> None:
     node = onnx.parser.parse_node("y = GatherND (x, i)")
-    assert is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, length]), types(y=[5, 4])) is is_wrong
+    assert is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, length]), types(y=[5, 4]), {}) is is_wrong
 
 
 def test_an_operator_of_another_domain_is_not_judged() -> None:
     node = onnx.parser.parse_node("y = own.GatherND (x, i)")
-    assert not is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, None]), types(y=[5, 4]))
-    assert may_be_wrong("GatherND") and not may_be_wrong("Gather")
+    assert not is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, None]), types(y=[5, 4]), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("y = GatherND (x, i)", True),
+        ("y = Gather (x, i)", False),
+        ("y = MaxPool <kernel_shape = [2], ceil_mode = 1> (x)", True),
+        ("y = MaxPool <kernel_shape = [2], ceil_mode = 0> (x)", False),
+        ("y = MaxPool <kernel_shape = [2]> (x)", False),
+    ],
+)
+def test_what_may_be_inferred_wrongly(text: str, may: bool) -> None:
+    assert may_be_wrong(onnx.parser.parse_node(text)) is may
+
+
+# Lengths by onnxruntime 1.32; onnx infers 12, 2, 10 and (1, 2) for the first of each.
+OPEN = {
+    "scale": (13, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.6, 2.6}", "y = Resize (x, , s)", None),
+    "scale-of-10": (10, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.6, 2.6}", "y = Resize (x, s)", None),
+    "certain-scale": (13, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.5, 3}", "y = Resize (x, , s)", (1, 1, 12, 15)),
+    "policy": (
+        19,
+        "float[1,2,5,8] x",
+        "int64[2] s = {1, 2}",
+        'y = Resize <axes = [-2, -1], keep_aspect_ratio_policy = "not_smaller"> (x, , , s)',
+        None,
+    ),
+    "certain-policy": (
+        19,
+        "float[1,2,5,8] x",
+        "int64[2] s = {5, 8}",
+        'y = Resize <axes = [-2, -1], keep_aspect_ratio_policy = "not_smaller"> (x, , , s)',
+        (1, 2, 5, 8),
+    ),
+    "range": (13, "", "float s = {0.3}, float e = {10.3}, float d = {1}", "y = Range (s, e, d)", None),
+    "certain-range": (13, "", "float s = {0}, float e = {10.5}, float d = {1}", "y = Range (s, e, d)", (11,)),
+    "certain-pool": (13, "float[1,1,4] x", "", "y = MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x)", (1, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_lengths_that_are_read_in_two_ways_are_unknown(case: str) -> None:
+    opset, inputs, stored, text, shape = OPEN[case]
+    proto = model(f"g ({inputs}) => (float[] y) {f'<{stored}>' if stored else ''} {{ {text} }}", opset)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    found = inference.infer_model(proto)
+    assert found is not None
+    assert type_protos.shape_of(found.graph.output[0].type) == shape
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool", "LpPool"])
+def test_a_last_window_behind_the_input_is_none(op_type: str) -> None:
+    """Along three elements a window of two would begin at the fourth, by what onnx 1.17 to 1.23 infer."""
+    node = onnx.parser.parse_node(f"y = {op_type} <ceil_mode = 1, kernel_shape = [2], strides = [3]> (x)")
+    assert is_wrongly_inferred(node, types(x=[1, 1, 3]), types(y=[1, 1, 2]), {})
+    assert not is_wrongly_inferred(node, types(x=[1, 1, 3]), types(y=[1, 1, 1]), {})
+    assert not is_wrongly_inferred(node, types(x=[1, 1, 4]), types(y=[1, 1, 2]), {})
+    assert not is_wrongly_inferred(node, types(x=[1, 1, None]), types(y=[1, 1, None]), {})
 
 
 def test_a_slice_by_steps_at_run_time_is_not_inferred_by_its_bounds() -> None:
