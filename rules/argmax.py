@@ -1,4 +1,4 @@
-"""ArgMax and ArgMin: select_last_index came with opset 12.
+"""ArgMax and ArgMin: select_last_index came with opset 12, and 11 forbids axes of a scalar.
 
 https://onnx.ai/onnx/operators/onnx__ArgMax.html, https://onnx.ai/onnx/operators/onnx__ArgMin.html
 """
@@ -6,10 +6,18 @@ https://onnx.ai/onnx/operators/onnx__ArgMax.html, https://onnx.ai/onnx/operators
 from __future__ import annotations
 
 import numpy as np
+from onnx import numpy_helper
 
-from ..rewriter.engine.registry import avoid, downgrade
+from ..rewriter.engine.registry import avoid, downgrade, upgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import length
+
+
+@upgrade(("ArgMax", "ArgMin"), 11)
+def place_in_a_scalar(node: Node) -> None:
+    """Of a scalar, the place is 0. Runtimes take axis 0 for it, and from opset 11 on onnx says that it is out of range."""
+    if node.rank() == 0:
+        node.become.Constant(value=numpy_helper.from_array(np.array(0, np.int64)))
 
 
 @avoid("ArgMax with select_last_index", ("ArgMax", "ArgMin"), opset=11)

@@ -43,9 +43,10 @@ _ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
 """Reductions that round integer results, and would do so for each axis."""
 
 
+@upgrade(("ReduceMax", "ReduceMin"), 12)
 @upgrade(REDUCTIONS, 11)
 def drop_axes_of_a_scalar(node: Node) -> None:
-    """The axes of a scalar go. Runtimes take axis 0 for it, and from opset 11 on onnx says that it is out of range."""
+    """The axes of a scalar go. Runtimes take axis 0 for it; from opset 11 on, or 12, onnx says that it is out of range."""
     if node.has_attr("axes") and node.rank() == 0:
         node.pop_attr("axes")
 

@@ -46,6 +46,10 @@ class Values:
             return None
         return [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
 
+    def tensor_of(self, name: str) -> onnx.TypeProto.Tensor | None:
+        """The type of the tensor `name`, in any graph of the model, with the names of its dimensions; None where it is unknown."""
+        return self._inferred.get(name)
+
     @cached_property
     def _inferred(self) -> dict[str, onnx.TypeProto.Tensor]:
         """The tensor types of all values. Stored tensors become inputs, so that onnx does not copy their data."""

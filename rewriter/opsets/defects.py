@@ -144,6 +144,11 @@ def rounded_doubles(_case: Case) -> bool:
     return True
 
 
+@defect("has the coefficients of {op} as floats, also for doubles")
+def coefficients_of_floats(case: Case) -> bool:
+    return case.number("output_datatype", TensorProto.FLOAT) == TensorProto.DOUBLE
+
+
 @defect("rounds integers to float in {op}", *_LARGE_INTEGERS)
 def rounded_integers(_case: Case) -> bool:
     return True

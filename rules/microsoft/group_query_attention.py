@@ -199,7 +199,7 @@ def _weights(node: Node, scores: str, cache: _Cache, kind: int) -> str:
         op.Where(hidden, op.const(0, kind), scores, output=node.output(_SCORES))
     scores = op.Where(hidden, op.const(-np.inf, kind), scores)
     weights = _softmax(node, scores, kind)
-    if node.has_input(_ADDED):
+    if node.has_input(_ADDED) or _counts_padding(node):
         sees_none = op.Less(op.ReduceMax(scores, axes=[-1], keepdims=1), op.const(lowest(kind), kind))
         weights = op.Where(sees_none, op.const(0, kind), weights)
     if node.attr("qk_output", 0) == 2 and node.has_output(_SCORES):
@@ -227,8 +227,20 @@ def _hidden(node: Node, cache: _Cache) -> str:
     if not node.attr("causal", 1):
         return op.Greater(places, cache.last)
     rows = op.Unsqueeze(cache.rows, op.int64([1, 3]))
-    hidden = op.Greater(places, op.Min(rows, cache.last))
+    newest = op.Min(rows, cache.last)
+    hidden = op.Greater(places, newest)
     window = node.attr("local_window_size", -1)
     if window > 0:
-        hidden = op.Or(hidden, op.Not(op.Greater(places, op.Sub(rows, op.int64([window])))))
+        end = rows if _counts_padding(node) else newest
+        hidden = op.Or(hidden, op.Not(op.Greater(places, op.Sub(end, op.int64([window])))))
     return hidden
+
+
+def _counts_padding(node: Node) -> bool:
+    """Whether the window of a padded query ends at its own place, so that it may hold no key, and not at the last key.
+
+    onnxruntime's fast kernel counts so, which it takes for the plain softmax of float scores.
+    """
+    is_windowed = node.attr("causal", 1) != 0 and node.attr("local_window_size", -1) > 0
+    is_plain = node.attr("softcap", 0.0) <= 0 and node.attr("smooth_softmax", 0) != 1 and not node.has_input(_SINK)
+    return is_windowed and is_plain and not node.has_output(_SCORES) and node.need_elem_type() == TensorProto.FLOAT

@@ -25,7 +25,23 @@ def test_the_first_index_is_what_it_was() -> None:
     assert not node.attribute
 
 
+@pytest.mark.parametrize("attributes", ["axis = 0", "axis = -1, keepdims = 0"])
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize(("opset", "target"), [(9, 11), (9, 15), (10, 13)])
+def test_a_scalar(operator, attributes, opset, target):
+    """onnxruntime takes it up to opset 10 only, and gives 0."""
+    proto = model(f"g (float x) => (int64 y) {{ y = {operator} <{attributes}> (x) }}", opset)
+    assert_same(proto, target, {"x": np.array(3, np.float32)})
+
+
 REWRITES = [
+    (
+        "argmax.place_in_a_scalar",
+        10,
+        11,
+        "g (float x) => (int64 y) { y = ArgMin <axis = 0> (x) }",
+        "{ y = Constant <value = int64 {0}> () }",
+    ),
     (
         "argmax.search_from_the_back",
         13,

@@ -145,6 +145,13 @@ def test_a_logarithm_of_integers_over_no_axes_is_refused(operator: str, kind: st
     assert "no specification says how the logarithm is rounded" in refusal(model(text, opset=18), 17)
 
 
+@pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("target", [12, 13, 18])
+def test_an_axis_of_a_scalar_is_taken_at_opset_11(operator, target):
+    proto = model(f"g (float x) => (float y) {{ y = {operator} <axes = [0]> (x) }}", 11)
+    assert_same(proto, target, {"x": np.array(3, np.float32)})
+
+
 REWRITES = [
     (
         "reduce.drop_axes_of_a_scalar",

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
+from split_rewrite import rewriter
+
 
 def test_refused():
     text = "g () => (int8[2] y) <int64 n = {2}> { y = BlackmanWindow <output_datatype = 3> (n) }"
@@ -35,6 +37,13 @@ def test_doubles_are_computed_as_doubles(operator, a0, a1, a2):
     angle = 2 * np.pi / 12 * np.arange(12)
     (got,) = run(convert_version(model(text, 17), 13).model, {"n": np.array(12)})
     np.testing.assert_allclose(got, a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("operator", ["HannWindow", "HammingWindow", "BlackmanWindow"])
+@pytest.mark.parametrize("size", ["n", "m"])
+def test_doubles_are_not_called_different(operator, size):
+    text = f"g (int64 n) => (double[N] y) <int64 m = {{5}}> {{ y = {operator} <output_datatype = 11> ({size}) }}"
+    assert rewriter.convert_version(model(text, 17), 11, compare="required").report.comparison.status == "equal"
 
 
 def test_a_constant_size_makes_a_constant():

@@ -84,6 +84,7 @@ class InputSpace:
         self._required = values_of(original.required)
         self._readings = _joined(original.readings.by_input, result.readings.by_input)
         self._nodes = original.readings.nodes
+        self._equal = original.equal
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
         self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
@@ -250,9 +251,10 @@ class InputSpace:
         self._shapes[name] = tuple(int(size) for size in given)
 
     def _open_shape(self, name: str) -> Shape:
-        """The declared shape. A dimension without a name gets one made from its position."""
+        """The declared shape. A dimension without a name gets one made from its position; of equal ones, all are the same."""
         shape = self._stated[name]
-        return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
+        named = [f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape or ())]
+        return shape and tuple(self._equal.get(dim, dim) if isinstance(dim, str) else dim for dim in named)
 
     def _is_open(self, name: str) -> bool:
         if name in self._data:

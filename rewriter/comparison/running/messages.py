@@ -54,7 +54,7 @@ class Description(NamedTuple):
     `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
     this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
     computes the same. `readings` says what is done with the values of the inputs. `declared` has serialized ValueInfoProtos of the
-    outputs.
+    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`.
     """
 
     required: tuple[bytes, ...]
@@ -65,6 +65,7 @@ class Description(NamedTuple):
     disputed: str
     lax: str
     doubt: Doubt | None
+    equal: dict[str, int | str]
     readings: Readings = NO_READINGS
     declared: tuple[bytes, ...] = ()
 

@@ -16,6 +16,7 @@ import onnx
 
 from ...graph.specialization import with_values
 from ...process import serving
+from ..inputs.equal_lengths import equal_lengths
 from ..inputs.readers import readings
 from ..judging.differences import byte_size
 from ..judging.runtime_defects import disputed_node, doubt, known_defects, lax_operator, random_operator
@@ -56,6 +57,7 @@ def describe(path: str) -> Description:
         disputed=disputed_node(model),
         lax=lax_operator(model),
         doubt=doubt(model),
+        equal=equal_lengths(model),
         readings=readings(model),
         declared=tuple(value.SerializeToString() for value in model.graph.output),
     )

@@ -53,6 +53,7 @@ FALSE = {
     "body_of_float16": (17, "y = ReduceLogSumExp(x)", "float16[2] x", ""),
     "broadcast_axis": (6, "y = Add<broadcast = 1>(x, x)", "float[2] x", ""),
     "capped_scores": (23, "y, , , s = Attention<softcap = 2.0, qk_matmul_output_mode = 3>(x, x, x)", "float[1,1,2,2] x", ""),
+    "coefficients_of_floats": (17, "y = HammingWindow<output_datatype = 1>(n)", "int64 n", ""),
     "collected_strings": (
         *(16, "y, z = Loop(n, , x) <body = b (int64 i, bool k, float[1] v) => (bool c, float[1] w, float[1] o) {c = Identity(k) w = Identity(v) o = Identity(v)}>"),
         *("float[1] x, int64 n", ""),

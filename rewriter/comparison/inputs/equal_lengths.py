@@ -1,0 +1,60 @@
+"""Finds the lengths that have to be equal though they have different names: onnxruntime has kernels that do not look.
+
+Such a kernel reads the elements of its second input as if it were as long as the first. What it gives for another length proves
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import onnx
+
+from ...opsets import facts
+from ...opsets.all_nodes import nodes_with_opset
+from ...opsets.cases import Values
+from .readers import Dim
+
+
+def equal_lengths(model: onnx.ModelProto) -> dict[str, Dim]:
+    """What stands for symbolic dimensions: another one, or a length. A dimension without a name is called "input[axis]"."""
+    found: dict[str, Dim] = {}
+    for one, other in _pairs(model):
+        kept, dropped = _last(found, one), _last(found, other)
+        if isinstance(kept, int):
+            kept, dropped = dropped, kept
+        if isinstance(kept, str) and kept != dropped:
+            if isinstance(dropped, str):
+                found[dropped] = kept
+            else:
+                found[kept] = dropped
+    return {name: _last(found, name) for name in found}
+
+
+def _last(found: dict[str, Dim], dim: Dim) -> Dim:
+    while isinstance(dim, str) and dim in found:
+        dim = found[dim]
+    return dim
+
+
+def _pairs(model: onnx.ModelProto) -> Iterator[tuple[Dim, Dim]]:
+    """The dimensions that have to be equal, two at a time."""
+    values = Values(model)
+    for node, _ in nodes_with_opset(model):
+        for pair in facts.of(node.op_type, node.domain).names("alike"):
+            one, other = (_dims(values, node, int(number)) for number in pair.split("-"))
+            for first, second in zip(reversed(one), reversed(other), strict=False):
+                if second != 1:  # a single element is repeated
+                    yield first, second
+
+
+def _dims(values: Values, node: onnx.NodeProto, index: int) -> list[Dim]:
+    """The dimensions of an input; [] where they are not known."""
+    name = node.input[index]
+    kind = values.tensor_of(name)
+    return [] if kind is None else list(_named(name, kind.shape.dim))
+
+
+def _named(name: str, dims: Iterable[onnx.TensorShapeProto.Dimension]) -> Iterator[Dim]:
+    for axis, dim in enumerate(dims):
+        yield dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{name}[{axis}]"
