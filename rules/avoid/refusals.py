@@ -30,6 +30,10 @@ def _has_dilations(node: Node) -> bool:
     return any(dilation != 1 for dilation in node.attr("dilations", []))
 
 
+def _has_three_axes(node: Node) -> bool:
+    return node.rank() == 5
+
+
 def _is_of_opset_10(node: Node) -> bool:
     return node.opset == 10
 
@@ -63,6 +67,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("Div of integers", "Div", _divides_integers, "integers are divided", _ELSEWHERE),
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
+    ("ConvTranspose along three axes", "ConvTranspose", _has_three_axes, "it has three spatial axes", _ELSEWHERE),
     ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
     ("Upsample, linear", "Upsample", _is_linear, "its mode is linear", "choose a target opset from 11 on"),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),

@@ -153,6 +153,88 @@ def refuse_disputed_padding(node: Node) -> None:
         _require_agreed(node, totals if mode == "SAME_LOWER" else [min(total, 0) for total in totals])
 
 
+@avoid("Window along one axis with unequal padding", ("AveragePool", "Conv", "MaxPool"), opset=13)
+def with_two_axes(node: Node) -> None:
+    """The data gets a second axis of length 1, and the result loses it.
+
+    It is exact for all types and lengths.
+    """
+    is_automatic = node.attr("auto_pad", "NOTSET").startswith("SAME")
+    if (is_automatic or len(set(node.attr("pads", []))) > 1) and node.need_rank() == 3:
+        _add_axis(node)
+
+
+@avoid("ConvTranspose with dilations", "ConvTranspose", opset=13)
+def spread_weights(node: Node) -> None:
+    """Zeros between the weights take the place of the dilations.
+
+    It is exact for all types and finite numbers. The weights have to be constant.
+    """
+    dilations = node.attr("dilations", [])
+    if all(step == 1 for step in dilations):
+        return
+    weights = node.const_input(1, "the weights")
+    kernel = [(size - 1) * step + 1 for size, step in zip(weights.shape[2:], dilations, strict=True)]
+    spread = np.zeros((*weights.shape[:2], *kernel), weights.dtype)
+    spread[(..., *(slice(None, None, step) for step in dilations))] = weights
+    node.set_input(1, node.op.const(spread, spread.dtype))
+    node.pop_attr("dilations")
+    if node.has_attr("kernel_shape"):
+        node.set_attr("kernel_shape", kernel)
+
+
+@avoid("ConvTranspose with unequal padding", "ConvTranspose", opset=13)
+def cut_result(node: Node) -> None:
+    """A Slice after the node cuts off what the padding does.
+
+    It is exact for all types and lengths.
+    """
+    begins, ends = _halves(node.attr("pads", []))
+    if begins == ends:
+        return
+    node.pop_attr("pads")
+    op, output = node.op, node.output(0)
+    last = [-width if width else np.iinfo(np.int64).max for width in ends]
+    node.after.Slice(
+        node.detach_output(0, "uncut"),
+        op.int64(begins),
+        op.int64(last),
+        op.int64([axis + 2 for axis in range(len(begins))]),
+        output=output,
+    )
+
+
+@avoid("ConvTranspose along one axis", "ConvTranspose", opset=13)
+def transposed_with_two_axes(node: Node) -> None:
+    """The data gets a second axis of length 1, and the result loses it.
+
+    It is exact for all types and lengths.
+    """
+    if node.need_rank() == 3:
+        _add_axis(node)
+
+
+_OF_ONE_AXIS = {"dilations": 1, "kernel_shape": 1, "output_padding": 0, "output_shape": 1, "strides": 1}
+"""What the attributes of a node with windows are for an axis of length 1."""
+
+
+def _add_axis(node: Node) -> None:
+    """Let a node with one spatial axis have one of length 1 before it."""
+    axes = node.op.int64([2])
+    for index in range(1 if facts.of(node.op_type).kind is facts.Kind.POOLS else 2):
+        weights = node.constant(index)
+        wider = node.op.Unsqueeze(node.input(index), axes) if weights is None else node.op.const(weights[:, :, None], weights.dtype)
+        node.set_input(index, wider)
+    for name, value in _OF_ONE_AXIS.items():
+        if node.has_attr(name):
+            node.set_attr(name, [value, *node.attr(name)[-1:]])
+    if pads := node.attr("pads", []):
+        node.set_attr("pads", [0, pads[0], 0, pads[1]])
+    for index, output in enumerate(node.outputs):
+        if output:
+            node.after.Squeeze(node.detach_output(index, "of_two_axes"), axes, output=output)
+
+
 def _padding(node: Node) -> list[int]:
     """The total padding of each axis. Raises Unconvertible where the specification leaves it open, or is not what runtimes do."""
     if facts.of(node.op_type).kind is facts.Kind.POOLS and any(step > 1 for step in node.attr("dilations", [])):

@@ -24,6 +24,7 @@ REFUSED = {
     "Div of integers": "integers are divided",
     "AveragePool with dilations": "it has dilations",
     "MaxPool with dilations": "it has dilations",
+    "ConvTranspose along three axes": "it has three spatial axes",
     "Resize of opset 10": "it is of opset 10",
     "Upsample, linear": "its mode is linear",
     "Pad before opset 11": "it pads with a value",
@@ -102,6 +103,26 @@ FREE = {
     "AveragePool that leaves padding out, exported by pytorch": (
         13,
         "(float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
+    ),
+    "Window along one axis with unequal padding": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,4] y) <float[1,1,3] w = {1,2,3}> { y = Conv<pads=[1,1]>(x, w) }",
+    ),
+    "ConvTranspose along one axis": (
+        13,
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = ConvTranspose(x, w) }",
+    ),
+    "ConvTranspose along three axes": (
+        13,
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = ConvTranspose(x, w) }",
+    ),
+    "ConvTranspose with dilations": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose<dilations=[1]>(x, w) }",
+    ),
+    "ConvTranspose with unequal padding": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose<pads=[1,1]>(x, w) }",
     ),
     "LpPool with padding": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2], pads=[0,0]>(x) }"),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
