@@ -98,6 +98,22 @@ FREE = {
         14,
         "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
     ),
+    "Bidirectional recurrent operator": (
+        14,
+        '(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+    ),
+    "Recurrent operator in reverse": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Last state of a recurrent operator in reverse": (
+        14,
+        '(float[N,1,1] x, float[1,1,1] w) => (float[N,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+    ),
+    "Recurrent operator without a bias": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w, float[1,2] b) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, b) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
     "AveragePool that leaves padding out, exported by pytorch": (
@@ -214,6 +230,23 @@ CANNOT = {
         "Last state of a recurrent operator",
         '(float[3,1,1] x, float[1,1,1] w) => (float[1,1,1] y) { a, y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
         "it does not run forward to the end of all sequences",
+    ),
+    "lengths of sequences": (
+        "Recurrent operator in reverse",
+        "(float[3,1,1] x, float[1,1,1] w, int32[1] s) => (float[3,1,1,1] y) "
+        '{ y = RNN<hidden_size=1, direction="reverse">(x, w, w, , s) }',
+        "it has sequence_lens, and runs backward",
+    ),
+    "steps": (
+        "Recurrent operator in reverse",
+        '(float[T,1,1] x, float[1,1,1] w) => (float[T,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+        "the axis dimension 'T' of 'x' is unknown",
+    ),
+    "parameters": (
+        "Bidirectional recurrent operator",
+        "(float[3,1,1] x, float[2,1,1] w) => (float[3,2,1,1] y) "
+        '{ y = RNN<hidden_size=1, direction="bidirectional", activations=["Elu", "Tanh"], activation_alpha=[0.5]>(x, w, w) }',
+        "its activations have parameters",
     ),
     "reflect": (
         "Pad by negative numbers",
