@@ -87,6 +87,17 @@ def transpose_first(node: Node) -> None:
         node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))
 
 
+@avoid("Gemm with beta 0", "Gemm", opset=7, exact=False)
+def drop_beta(node: Node) -> None:
+    """C, which does not count, becomes -0, and beta is left out.
+
+    It is right up to the last bits for all types: runtimes add the products in another order where C counts.
+    """
+    if node.has_input(2) and node.attr("beta", 1.0) == 0:
+        node.pop_attr("beta")
+        node.set_input(2, node.op.const(-0.0, node.need_elem_type()))
+
+
 @avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)
 def spell_out(node: Node) -> None:
     """The node becomes Clip(x / 6 + 1/2), since some runtimes fuse it wrongly with a product into a HardSwish.

@@ -52,6 +52,13 @@ REWRITES = [
         "{ transposed = Transpose <perm = [1, 0]> (a) y = Gemm (transposed, b) }",
     ),
     (
+        "elementwise.drop_beta",
+        "Gemm with beta 0",
+        13,
+        "g (float[2,2] a, float[2] c) => (float[2,2] y) { y = Gemm<beta = 0.0, transB = 1>(a, a, c) }",
+        "<float zero = {-0.0}> { y = Gemm <transB = 1> (a, a, zero) }",
+    ),
+    (
         "shrink.by_definition",
         "Shrink",
         9,
