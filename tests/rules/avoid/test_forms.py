@@ -115,6 +115,10 @@ FREE = {
         "(float[1,1,1] x, float[1,1,1] w, float[1,2] b) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, b) }",
     ),
     "Gemm with beta 0": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<beta=0.0>(x, x) }"),
+    "Where by a constant condition": (
+        13,
+        "(float[2] x) => (float[2] y) <float[2] f = {0,1}, float h = {0}> { c = Greater(f, h) y = Where(c, x, h) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
     "AveragePool that leaves padding out, exported by pytorch": (
