@@ -307,6 +307,32 @@ def cut_by_slice(node: Node) -> None:
         node.after.Slice(padded, *bounds, output=output)
 
 
+@avoid("Pad by copies, not of an image", "Pad", opset=13)
+def pad_as_image(node: Node) -> None:
+    """The data gets axes of length 1 in front, so that there are four, and the result loses them.
+
+    It is exact for all types and lengths. The padding has to be constant; only the last two axes may be padded.
+    """
+    if node.attr("mode", "constant") == "constant" or node.has_input(3):
+        return
+    rank, op, output = node.need_rank(), node.op, node.output(0)
+    widths = node.attr("pads") if node.has_attr("pads") else node.const_input(1, "the padding")
+    begins, ends = _halves([int(width) for width in widths])
+    if rank > 4 or any(begins[:-2]) or any(ends[:-2]):
+        raise Unconvertible(f"it pads by {node.attr('mode')}, and not the last two of four axes", "change the order of the axes")
+    if rank == 4:
+        return
+    missing = [0] * (4 - rank)
+    pads = [*missing, *begins, *missing, *ends]
+    if node.has_attr("pads"):
+        node.set_attr("pads", pads)
+    else:
+        node.set_input(1, op.int64(pads))
+    axes = op.int64(list(range(4 - rank)))
+    node.set_input(0, op.Unsqueeze(node.input(0), axes))
+    node.after.Squeeze(node.detach_output(0, "of_four_axes"), axes, output=output)
+
+
 def _ends(widths: Sequence[int]) -> list[int]:
     """Where a Slice ends that cuts off what is negative among the `widths` at the end."""
     return [width if width < 0 else np.iinfo(np.int64).max for width in widths]

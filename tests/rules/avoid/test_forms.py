@@ -147,6 +147,12 @@ FREE = {
     ),
     "LpPool with padding": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2], pads=[0,0]>(x) }"),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
+    "Pad by copies, not of an image": (
+        13,
+        '(float[1,2,3,4] x) => (float[1,2,3,5] y) <int64[8] p = {0,0,0,0,0,0,0,1}> { y = Pad<mode="edge">(x, p) }',
+    ),
+    "TopK of all elements": (13, "(float[3] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK(x, k) }"),
+    "Unsqueeze of several axes": (13, "(float[2] x) => (float[1,2] y) <int64[1] a = {0}> { y = Unsqueeze(x, a) }"),
     "auto_pad SAME_LOWER": (13, "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = Conv(x, w) }"),
     "auto_pad SAME_UPPER": (
         13,
@@ -257,6 +263,11 @@ CANNOT = {
         "Pad by negative numbers",
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
         "the padding is negative, and computed at run time or given for some axes only",
+    ),
+    "batch of a pad": (
+        "Pad by copies, not of an image",
+        '(float[1,2,3,4] x) => (float[2,2,3,4] y) <int64[8] p = {1,0,0,0,0,0,0,0}> { y = Pad<mode="edge">(x, p) }',
+        "it pads by edge, and not the last two of four axes",
     ),
     "ceil": (
         "AveragePool with count_include_pad",

@@ -129,6 +129,20 @@ REWRITES = [
         """,
     ),
     (
+        "windows.pad_as_image",
+        "Pad by copies, not of an image",
+        13,
+        'g (float[1,2,3] x) => (float[1,2,5] y) <int64[6] p = {0, 0, 1, 0, 0, 1}> { y = Pad<mode = "reflect">(x, p) }',
+        """
+            <int64[8] pads = {0, 0, 0, 1, 0, 0, 0, 1}, int64[1] axes = {0}>
+            {
+              image = Unsqueeze (x, axes)
+              padded = Pad <mode = "reflect"> (image, pads)
+              y = Squeeze (padded, axes)
+            }
+        """,
+    ),
+    (
         "windows.cut_by_slice",
         "Pad by negative numbers",
         13,
@@ -279,4 +293,21 @@ def test_transposed_convolutions_compute_the_same(form: str, attributes: str, tm
     before = model(text, 13)
     result = converted(before, form, tmp_path)
     feeds = {"x": np.arange(8, dtype=np.float32).reshape(1, 2, 4)}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+@pytest.mark.parametrize(("shape", "pads"), [("4,5", "3,0,0,2"), ("L,4,5", "0,1,2,0,0,1")])
+@pytest.mark.parametrize("opset", [10, 13])
+def test_a_pad_by_copies_gives_the_same_for_an_image(mode: str, shape: str, pads: str, opset: int, tmp_path: Path) -> None:
+    rank = shape.count(",") + 1
+    results = ",".join("ABC"[:rank])
+    text = (
+        f"""g (float[{shape}] x) => (float[{results}] y) <int64[{2 * rank}] p = {{{pads}}}> {{ y = Pad<mode = "{mode}">(x, p) }}"""
+    )
+    if opset < 11:
+        text = f"""g (float[{shape}] x) => (float[{results}] y) {{ y = Pad<mode = "{mode}", pads = [{pads}]>(x) }}"""
+    before = model(text, opset)
+    result = converted(before, "Pad by copies, not of an image", tmp_path)
+    feeds = {"x": np.arange(20 * (rank - 1), dtype=np.float32).reshape((2, 4, 5)[3 - rank :])}
     np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
