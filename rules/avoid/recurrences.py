@@ -174,3 +174,15 @@ def state_bias(node: Node) -> None:
         directions, hidden = node.need_dimension(0, 2), node.need_dimension(-1, 2)
         zeros = np.zeros([directions, 2 * _GATES[node.op_type] * hidden])
         node.set_input(3, node.op.const(zeros, node.need_elem_type()))
+
+
+@avoid("Recurrent operator of an open batch", ("GRU", "LSTM", "RNN"), opset=7)
+def require_batch(node: Node) -> None:
+    """The node is refused unless the size of the batch is known."""
+    node.need_dimension(0 if node.attr("layout", 0) else 1)
+
+
+@avoid("Recurrent operator of an open number of steps", ("GRU", "LSTM", "RNN"), opset=7)
+def require_steps(node: Node) -> None:
+    """The node is refused unless the number of steps is known."""
+    node.need_dimension(1 if node.attr("layout", 0) else 0)

@@ -114,6 +114,19 @@ def pool_two_axes(node: Node) -> None:
     node.after.Reshape(result, node.op.int64([*kept, *[1] * len(pooled)]), output=output)
 
 
+@avoid("Global pool of open lengths", ("GlobalAveragePool", "GlobalMaxPool"), opset=13, exact=False)
+def reduce_open_axes(node: Node) -> None:
+    """The node becomes a ReduceMean or ReduceMax, where a length of the pooled axes is not known.
+
+    The maximum is exact for all types, and the mean up to the last bits.
+    """
+    axes = list(range(2, node.need_rank()))
+    if all(isinstance(node.dimension(axis), int) for axis in axes):
+        return
+    reduce = node.become.ReduceMean if node.op_type == "GlobalAveragePool" else node.become.ReduceMax
+    reduce(node.input(0), axes=axes, keepdims=1)
+
+
 @avoid("auto_pad SAME_UPPER", _PADDED, opset=11)
 def state_upper_pads(node: Node) -> None:
     """The automatic padding is written out; if it is odd, the larger half is at the end.

@@ -31,6 +31,8 @@ REFUSED = {
     "GRU with linear_before_reset 0": "linear_before_reset is 0",
     "ScatterElements with reduction": "it has a reduction",
     "ScatterND with reduction": "it has a reduction",
+    "Recurrent operator of an open batch": "the axis dimension 'N' of 'x' is unknown",
+    "Recurrent operator of an open number of steps": "the axis dimension 'T' of 'x' is unknown",
     "Mod with fmod": "fmod is 1",
     "GlobalLpPool": "there is no other form of it",
 }
@@ -110,6 +112,15 @@ FREE = {
         14,
         '(float[N,1,1] x, float[1,1,1] w) => (float[N,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
     ),
+    "Recurrent operator of an open batch": (
+        14,
+        "(float[T,1,1] x, float[1,1,1] w) => (float[T,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Recurrent operator of an open number of steps": (
+        14,
+        "(float[1,N,1] x, float[1,1,1] w) => (float[1,1,N,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Global pool of open lengths": (13, "(float[N,C,4,4] x) => (float[N,C,1,1] y) { y = GlobalMaxPool(x) }"),
     "Recurrent operator without a bias": (
         14,
         "(float[1,1,1] x, float[1,1,1] w, float[1,2] b) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, b) }",

@@ -28,6 +28,13 @@ REWRITES = [
         """,
     ),
     (
+        "windows.reduce_open_axes",
+        "Global pool of open lengths",
+        13,
+        "g (float[1,2,h,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        "{ y = ReduceMean <axes = [2, 3], keepdims = 1> (x) }",
+    ),
+    (
         "windows.pad_first",
         "AveragePool with count_include_pad",
         13,
