@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.engine.registry import decompose, downgrade, express, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
@@ -62,6 +62,21 @@ def compare_with_positions(node: Node) -> None:
 
     The specification of opset 9 leaves negative indices open; runtimes count them from the back there too.
     """
+    hot = _hot(node)
+    node.become.Gather(node.input(2), node.op.Cast(hot, to=TensorProto.INT64), axis=0)
+
+
+@express("OneHot", opset=9)
+def choose_between_two_values(node: Node) -> None:
+    """Each index is compared with the positions along the new axis, and a Where takes the constant on or off value."""
+    values = node.constant(2)
+    if values is not None and node.elem_type(2) != TensorProto.STRING:
+        off, on = (node.op.const(value, values.dtype) for value in values)
+        node.become.Where(_hot(node), on, off)
+
+
+def _hot(node: Node) -> str:
+    """Where the on value comes."""
     op = node.op
     rank = node.need_rank() + 1
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
@@ -73,7 +88,7 @@ def compare_with_positions(node: Node) -> None:
     if _may_be_negative(node):
         from_the_back = op.int64(positions - depth)
         hot = op.Or(hot, op.Equal(indices, from_the_back))
-    node.become.Gather(node.input(2), op.Cast(hot, to=TensorProto.INT64), axis=0)
+    return hot
 
 
 def _depth(node: Node, axis: int) -> int:

@@ -145,7 +145,8 @@ class Fitting:
         title = found.list.title
         if not found.against:
             raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
-        hint = _hint(node) if plan.refused else "change the model where it uses it, or choose another runtime"
+        needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
+        hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
         refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
         raise node.with_reason_to_stay(refusal)
 

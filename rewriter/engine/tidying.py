@@ -47,7 +47,7 @@ class Tidying:
         if merge is not None:
             merge(self, node)
         name = outputs[0]
-        is_ours = name in model.fresh_names and name not in self._scope.outputs
+        is_ours = name in model.fresh_names and name not in model.kept_names and name not in self._scope.outputs
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
         if value is None:
             if name not in self._scope.outputs:

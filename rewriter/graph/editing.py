@@ -159,6 +159,11 @@ class Editing(Stored):
         """A new name, `<first output>_<what>`, which is unique in the whole model."""
         return self._scope.model.fresh_name(f"{self._first_output}_{what}")
 
+    def keep(self, value: str) -> str:
+        """Let a value that a new node makes be computed in each run, even if it is the same in all of them; returns its name."""
+        self._scope.model.kept_names.add(value)
+        return value
+
     def _add_constant(self, value: Any, dtype: Any) -> str:
         array = _constant_array(value, dtype)
         return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))

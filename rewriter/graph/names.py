@@ -49,6 +49,8 @@ class Names(Original):
         """Names of values that nodes of rules make. Those that nothing reads in the end are not needed."""
         self.fresh_names: set[str] = set()
         """Names that rules introduced. All others are names of the author, and are kept."""
+        self.kept_names: set[str] = set()
+        """Fresh names of values that have to be computed in each run, even if they are the same in all of them."""
         self.retired: set[str] = set()
         """Names that nothing defines any more. If a rule uses such a name again, old knowledge about it does not count."""
         self.aliases: dict[str, str] = {}

@@ -47,7 +47,7 @@ class Probe(NamedTuple):
 
 
 def _values(kind: TensorProto | onnx.TypeProto.Tensor) -> np.ndarray:
-    shape = [dim.dim_value for dim in kind.shape.dim]  # type: ignore[union-attr]
+    shape = [dim.dim_value or 2 * dim.HasField("dim_param") for dim in kind.shape.dim]  # type: ignore[union-attr]
     count = int(np.prod(shape))
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)  # type: ignore[union-attr]
     if dtype == np.bool_:

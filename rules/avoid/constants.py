@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Constant.html, https://onnx.ai/onnx/operato
 from __future__ import annotations
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from ...rewriter.engine.registry import EVERY_OPERATOR, avoid
 from ...rewriter.errors import Unconvertible
@@ -52,11 +52,12 @@ def fold_scalar(node: Node) -> None:
 
 @avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
-    """The result becomes a constant.
+    """The result becomes a constant; a comparison of floats stays, because some runtimes read no constants of type bool.
 
     It is exact for all types, up to a size of 1 MB, where runtimes agree about the result.
     """
-    if node.op_type != "Constant":
+    is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
+    if node.op_type != "Constant" and not is_comparison:
         _fold(node)
 
 

@@ -12,6 +12,9 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
+_FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+_WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
+
 
 @avoid("Three or more operands", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
@@ -67,6 +70,19 @@ def is_not_zero(node: Node) -> None:
     node.become.Not(node.op.Equal(node.input(0), zero))
 
 
+@avoid("Cast of a float to an integer", "Cast", opset=9)
+def truncate_first(node: Node) -> None:
+    """The data is truncated before the node, unless it is rounded already: its sign times the floor of its absolute value.
+
+    It is exact for all types, where the integer has the number.
+    """
+    maker = node.maker()
+    is_whole = maker is not None and maker.op_type in ("Ceil", "Floor", "Round")
+    if node.elem_type() in _FLOATING and node.attr("to") in _WHOLE and not is_whole:
+        op, data = node.op, node.input(0)
+        node.set_input(0, op.Mul(op.Sign(data), op.Floor(op.Abs(data))))
+
+
 @avoid("Less", "Less", opset=7)
 def greater(node: Node) -> None:
     """The node becomes a Greater with its operands swapped.
@@ -85,6 +101,17 @@ def transpose_first(node: Node) -> None:
     if node.attr("transA", 0):
         node.pop_attr("transA")
         node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))
+
+
+@avoid("Gemm with beta 0", "Gemm", opset=7, exact=False)
+def drop_beta(node: Node) -> None:
+    """C, which does not count, becomes -0, and beta is left out.
+
+    It is right up to the last bits for all types: runtimes add the products in another order where C counts.
+    """
+    if node.has_input(2) and node.attr("beta", 1.0) == 0:
+        node.pop_attr("beta")
+        node.set_input(2, node.op.const(-0.0, node.need_elem_type()))
 
 
 @avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)

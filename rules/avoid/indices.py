@@ -1,13 +1,14 @@
-"""Negative indices, which count from the end, and elements that are written over where others still read them.
+"""Negative indices; data of a Scatter that others read; TopK of all elements; several axes of an Unsqueeze at once.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__GatherElements.html,
-https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators/onnx__ScatterElements.html
+https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators/onnx__ScatterElements.html,
+https://onnx.ai/onnx/operators/onnx__TopK.html, https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 """
 
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
@@ -70,6 +71,40 @@ def scatter_into_a_copy(node: Node) -> None:
 def _is_copy(node: Node) -> bool:
     maker = node.maker(0)
     return maker is not None and maker.op_type in ("Max", "Or") and maker.input(0) == maker.input(1)
+
+
+@avoid("TopK of all elements", "TopK", opset=13)
+def of_one_more(node: Node) -> None:
+    """A Pad adds an element that comes last.
+
+    It is exact for all types where NaN does not occur. A length that is not known is taken to be more than k.
+    """
+    count, axis = node.constant(1), node.attr("axis", -1)
+    if count is None or int(count.item()) != node.dimension(axis):
+        return
+    dtype, rank = helper.tensor_dtype_to_np_dtype(node.need_elem_type()), node.need_rank()
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (-np.inf, np.inf)
+    widths = np.zeros((2, rank), np.int64)
+    widths[1, axis] = 1
+    last = node.op.const(low if node.attr("largest", 1) else high, dtype)
+    node.set_input(0, node.op.Pad(node.input(0), node.op.int64(widths.reshape(-1)), last))
+
+
+@avoid("Unsqueeze of several axes", "Unsqueeze", opset=13)
+def one_by_one(node: Node) -> None:
+    """The node becomes a chain of nodes with one axis each.
+
+    It is exact for all types and lengths. The axes have to be constant.
+    """
+    axes = node.attr("axes") if node.has_attr("axes") else node.const_input(1, "the axes").reshape(-1)
+    if len(axes) < 2:
+        return
+    rank = node.need_rank() + len(axes)
+    data, op = node.input(0), node.op
+    *first, last = sorted(int(axis) % rank for axis in axes)
+    for axis in first:
+        data = op.Unsqueeze(data, op.int64([axis]))
+    node.become.Unsqueeze(data, op.int64([last]))
 
 
 def _negative(node: Node, index: int) -> np.ndarray | None:

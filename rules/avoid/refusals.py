@@ -13,13 +13,8 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
-_FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 _ELSEWHERE = "choose another runtime"
-
-
-def _truncates(node: Node) -> bool:
-    return node.elem_type() in _FLOATING and node.attr("to") in _WHOLE
 
 
 def _divides_integers(node: Node) -> bool:
@@ -28,6 +23,10 @@ def _divides_integers(node: Node) -> bool:
 
 def _has_dilations(node: Node) -> bool:
     return any(dilation != 1 for dilation in node.attr("dilations", []))
+
+
+def _has_three_axes(node: Node) -> bool:
+    return node.rank() == 5
 
 
 def _is_of_opset_10(node: Node) -> bool:
@@ -59,10 +58,10 @@ def _always(_: Node) -> bool:
 
 
 _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
-    ("Cast of a float to an integer", "Cast", _truncates, "a float is cast to an integer", _ELSEWHERE),
     ("Div of integers", "Div", _divides_integers, "integers are divided", _ELSEWHERE),
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
+    ("ConvTranspose along three axes", "ConvTranspose", _has_three_axes, "it has three spatial axes", _ELSEWHERE),
     ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
     ("Upsample, linear", "Upsample", _is_linear, "its mode is linear", "choose a target opset from 11 on"),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),

@@ -165,6 +165,19 @@ def pool_two_axes(node: Node) -> None:
     node.after.Reshape(result, node.op.int64([*kept, *[1] * len(pooled)]), output=output)
 
 
+@avoid("Global pool of open lengths", ("GlobalAveragePool", "GlobalMaxPool"), opset=13, exact=False)
+def reduce_open_axes(node: Node) -> None:
+    """The node becomes a ReduceMean or ReduceMax, where a length of the pooled axes is not known.
+
+    The maximum is exact for all types, and the mean up to the last bits.
+    """
+    axes = list(range(2, node.need_rank()))
+    if all(isinstance(node.dimension(axis), int) for axis in axes):
+        return
+    reduce = node.become.ReduceMean if node.op_type == "GlobalAveragePool" else node.become.ReduceMax
+    reduce(node.input(0), axes=axes, keepdims=1)
+
+
 @avoid("auto_pad SAME_UPPER", _PADDED, opset=11)
 def state_upper_pads(node: Node) -> None:
     """The automatic padding is written out; if it is odd, the larger half is at the end.
@@ -202,6 +215,88 @@ def refuse_disputed_padding(node: Node) -> None:
     if mode.startswith("SAME") and not node.has_attr("output_shape"):
         totals = _transposed_padding(node)
         _require_agreed(node, totals if mode == "SAME_LOWER" else [min(total, 0) for total in totals])
+
+
+@avoid("Window along one axis with unequal padding", ("AveragePool", "Conv", "MaxPool"), opset=13)
+def with_two_axes(node: Node) -> None:
+    """The data gets a second axis of length 1, and the result loses it.
+
+    It is exact for all types and lengths.
+    """
+    is_automatic = node.attr("auto_pad", "NOTSET").startswith("SAME")
+    if (is_automatic or len(set(node.attr("pads", []))) > 1) and node.need_rank() == 3:
+        _add_axis(node)
+
+
+@avoid("ConvTranspose with dilations", "ConvTranspose", opset=13)
+def spread_weights(node: Node) -> None:
+    """Zeros between the weights take the place of the dilations.
+
+    It is exact for all types and finite numbers. The weights have to be constant.
+    """
+    dilations = node.attr("dilations", [])
+    if all(step == 1 for step in dilations):
+        return
+    weights = node.const_input(1, "the weights")
+    kernel = [(size - 1) * step + 1 for size, step in zip(weights.shape[2:], dilations, strict=True)]
+    spread = np.zeros((*weights.shape[:2], *kernel), weights.dtype)
+    spread[(..., *(slice(None, None, step) for step in dilations))] = weights
+    node.set_input(1, node.op.const(spread, spread.dtype))
+    node.pop_attr("dilations")
+    if node.has_attr("kernel_shape"):
+        node.set_attr("kernel_shape", kernel)
+
+
+@avoid("ConvTranspose with unequal padding", "ConvTranspose", opset=13)
+def cut_result(node: Node) -> None:
+    """A Slice after the node cuts off what the padding does.
+
+    It is exact for all types and lengths.
+    """
+    begins, ends = _halves(node.attr("pads", []))
+    if begins == ends:
+        return
+    node.pop_attr("pads")
+    op, output = node.op, node.output(0)
+    last = [-width if width else np.iinfo(np.int64).max for width in ends]
+    node.after.Slice(
+        node.detach_output(0, "uncut"),
+        op.int64(begins),
+        op.int64(last),
+        op.int64([axis + 2 for axis in range(len(begins))]),
+        output=output,
+    )
+
+
+@avoid("ConvTranspose along one axis", "ConvTranspose", opset=13)
+def transposed_with_two_axes(node: Node) -> None:
+    """The data gets a second axis of length 1, and the result loses it.
+
+    It is exact for all types and lengths.
+    """
+    if node.need_rank() == 3:
+        _add_axis(node)
+
+
+_OF_ONE_AXIS = {"dilations": 1, "kernel_shape": 1, "output_padding": 0, "output_shape": 1, "strides": 1}
+"""What the attributes of a node with windows are for an axis of length 1."""
+
+
+def _add_axis(node: Node) -> None:
+    """Let a node with one spatial axis have one of length 1 before it."""
+    axes = node.op.int64([2])
+    for index in range(1 if facts.of(node.op_type).kind is facts.Kind.POOLS else 2):
+        weights = node.constant(index)
+        wider = node.op.Unsqueeze(node.input(index), axes) if weights is None else node.op.const(weights[:, :, None], weights.dtype)
+        node.set_input(index, wider)
+    for name, value in _OF_ONE_AXIS.items():
+        if node.has_attr(name):
+            node.set_attr(name, [value, *node.attr(name)[-1:]])
+    if pads := node.attr("pads", []):
+        node.set_attr("pads", [0, pads[0], 0, pads[1]])
+    for index, output in enumerate(node.outputs):
+        if output:
+            node.after.Squeeze(node.detach_output(index, "of_two_axes"), axes, output=output)
 
 
 def _padding(node: Node) -> list[int]:
@@ -274,6 +369,32 @@ def cut_by_slice(node: Node) -> None:
         output = node.output(0)
         padded = node.detach_output(0, "padded")
         node.after.Slice(padded, *bounds, output=output)
+
+
+@avoid("Pad by copies, not of an image", "Pad", opset=13)
+def pad_as_image(node: Node) -> None:
+    """The data gets axes of length 1 in front, so that there are four, and the result loses them.
+
+    It is exact for all types and lengths. The padding has to be constant; only the last two axes may be padded.
+    """
+    if node.attr("mode", "constant") == "constant" or node.has_input(3):
+        return
+    rank, op, output = node.need_rank(), node.op, node.output(0)
+    widths = node.attr("pads") if node.has_attr("pads") else node.const_input(1, "the padding")
+    begins, ends = _halves([int(width) for width in widths])
+    if rank > 4 or any(begins[:-2]) or any(ends[:-2]):
+        raise Unconvertible(f"it pads by {node.attr('mode')}, and not the last two of four axes", "change the order of the axes")
+    if rank == 4:
+        return
+    missing = [0] * (4 - rank)
+    pads = [*missing, *begins, *missing, *ends]
+    if node.has_attr("pads"):
+        node.set_attr("pads", pads)
+    else:
+        node.set_input(1, op.int64(pads))
+    axes = op.int64(list(range(4 - rank)))
+    node.set_input(0, op.Unsqueeze(node.input(0), axes))
+    node.after.Squeeze(node.detach_output(0, "of_four_axes"), axes, output=output)
 
 
 def _ends(widths: Sequence[int]) -> list[int]:

@@ -1,7 +1,10 @@
 """OneHot: indices that count from the back, and the axis."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from fitting import for_a_list
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 from onnx import numpy_helper
 
@@ -79,6 +82,21 @@ def test_below_opset_9(axis):
 
 REWRITES = [
     (
+        "one_hot.choose_between_two_values",
+        13,
+        13,
+        "g (uint8[2] i) => (float[2,3] y) <uint8 d = {3}, float[2] v = {2, 5}> { y = OneHot (i, d, v) }",
+        """
+            <float off = {2}, float on = {5}, int64[1] axis = {1}, int64[1,3] positions = {0, 1, 2}>
+            {
+              wide = Cast <to = 7> (i)
+              indices = Unsqueeze (wide, axis)
+              hot = Equal (indices, positions)
+              y = Where (hot, on, off)
+            }
+        """,
+    ),
+    (
         "one_hot.compare_with_positions",
         9,
         8,
@@ -128,5 +146,8 @@ REWRITES = [
 
 
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
-def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
-    assert_rewrites(before, after, rule, opset, target)
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, ["Cast", "Equal", "Unsqueeze", "Where"]) if opset == target else None
+    result = assert_rewrites(before, after, rule, opset, target, options)
+    if options is not None:
+        np.testing.assert_array_equal(run(result, {"i": np.array([2, 0], np.uint8)})[0], [[2, 2, 5], [5, 2, 2]])

@@ -52,6 +52,28 @@ REWRITES = [
         "{ transposed = Transpose <perm = [1, 0]> (a) y = Gemm (transposed, b) }",
     ),
     (
+        "elementwise.truncate_first",
+        "Cast of a float to an integer",
+        13,
+        "g (float[2] x) => (int64[2] y) { y = Cast<to = 7>(x) }",
+        """
+            {
+              sign = Sign (x)
+              size = Abs (x)
+              whole = Floor (size)
+              truncated = Mul (sign, whole)
+              y = Cast <to = 7> (truncated)
+            }
+        """,
+    ),
+    (
+        "elementwise.drop_beta",
+        "Gemm with beta 0",
+        13,
+        "g (float[2,2] a, float[2] c) => (float[2,2] y) { y = Gemm<beta = 0.0, transB = 1>(a, a, c) }",
+        "<float zero = {-0.0}> { y = Gemm <transB = 1> (a, a, zero) }",
+    ),
+    (
         "shrink.by_definition",
         "Shrink",
         9,

@@ -20,10 +20,10 @@ PROBES = [probe for probe in probes() if probe.form not in NO_FORMS]
 REFUSED = {
     "Reduce axes as an input": "the axes are an input",
     "Reduce axes as an attribute at opset 13 to 17": "the axes are an attribute",
-    "Cast of a float to an integer": "a float is cast to an integer",
     "Div of integers": "integers are divided",
     "AveragePool with dilations": "it has dilations",
     "MaxPool with dilations": "it has dilations",
+    "ConvTranspose along three axes": "it has three spatial axes",
     "Resize of opset 10": "it is of opset 10",
     "Upsample, linear": "its mode is linear",
     "Pad before opset 11": "it pads with a value",
@@ -31,6 +31,8 @@ REFUSED = {
     "GRU with linear_before_reset 0": "linear_before_reset is 0",
     "ScatterElements with reduction": "it has a reduction",
     "ScatterND with reduction": "it has a reduction",
+    "Recurrent operator of an open batch": "the axis dimension 'N' of 'x' is unknown",
+    "Recurrent operator of an open number of steps": "the axis dimension 'T' of 'x' is unknown",
     "Mod with fmod": "fmod is 1",
     "GlobalLpPool": "there is no other form of it",
 }
@@ -72,6 +74,7 @@ FREE = {
         "(float[2] x) => (float[2] y) { c = Constant<value = float {1}>() y = Add(x, c) }",
     ),
     "ConstantOfShape without value": (13, "(int64[1] s) => (float[n] y) { y = ConstantOfShape<value = float[1] {1}>(s) }"),
+    "Cast of a float to an integer": (13, "(float[2] x) => (int32[2] y) { whole = Floor(x) y = Cast<to=6>(whole) }"),
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
     "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
@@ -97,14 +100,70 @@ FREE = {
         14,
         "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
     ),
+    "Bidirectional recurrent operator": (
+        14,
+        '(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+    ),
+    "Recurrent operator in reverse": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Last state of a recurrent operator in reverse": (
+        14,
+        '(float[N,1,1] x, float[1,1,1] w) => (float[N,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+    ),
+    "Recurrent operator of an open batch": (
+        14,
+        "(float[T,1,1] x, float[1,1,1] w) => (float[T,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Recurrent operator of an open number of steps": (
+        14,
+        "(float[1,N,1] x, float[1,1,1] w) => (float[1,1,N,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Global pool of open lengths": (13, "(float[N,C,4,4] x) => (float[N,C,1,1] y) { y = GlobalMaxPool(x) }"),
+    "Recurrent operator without a bias": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w, float[1,2] b) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, b) }",
+    ),
+    "Gemm with beta 0": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<beta=0.0>(x, x) }"),
+    "Where by a constant condition": (
+        13,
+        "(float[2] x) => (float[2] y) <float[2] f = {0,1}, float h = {0}> { c = Greater(f, h) y = Where(c, x, h) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
     "AveragePool that leaves padding out, exported by pytorch": (
         13,
         "(float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
     ),
+    "Window along one axis with unequal padding": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,4] y) <float[1,1,3] w = {1,2,3}> { y = Conv<pads=[1,1]>(x, w) }",
+    ),
+    "ConvTranspose along one axis": (
+        13,
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = ConvTranspose(x, w) }",
+    ),
+    "ConvTranspose along three axes": (
+        13,
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = ConvTranspose(x, w) }",
+    ),
+    "ConvTranspose with dilations": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose<dilations=[1]>(x, w) }",
+    ),
+    "ConvTranspose with unequal padding": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose<pads=[1,1]>(x, w) }",
+    ),
     "LpPool with padding": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2], pads=[0,0]>(x) }"),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
+    "Pad by copies, not of an image": (
+        13,
+        '(float[1,2,3,4] x) => (float[1,2,3,5] y) <int64[8] p = {0,0,0,0,0,0,0,1}> { y = Pad<mode="edge">(x, p) }',
+    ),
+    "TopK of all elements": (13, "(float[3] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK(x, k) }"),
+    "Unsqueeze of several axes": (13, "(float[2] x) => (float[1,2] y) <int64[1] a = {0}> { y = Unsqueeze(x, a) }"),
     "auto_pad SAME_LOWER": (13, "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = Conv(x, w) }"),
     "auto_pad SAME_UPPER": (
         13,
@@ -194,10 +253,32 @@ CANNOT = {
         '(float[3,1,1] x, float[1,1,1] w) => (float[1,1,1] y) { a, y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
         "it does not run forward to the end of all sequences",
     ),
+    "lengths of sequences": (
+        "Recurrent operator in reverse",
+        "(float[3,1,1] x, float[1,1,1] w, int32[1] s) => (float[3,1,1,1] y) "
+        '{ y = RNN<hidden_size=1, direction="reverse">(x, w, w, , s) }',
+        "it has sequence_lens, and runs backward",
+    ),
+    "steps": (
+        "Recurrent operator in reverse",
+        '(float[T,1,1] x, float[1,1,1] w) => (float[T,1,1,1] y) { y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+        "the axis dimension 'T' of 'x' is unknown",
+    ),
+    "parameters": (
+        "Bidirectional recurrent operator",
+        "(float[3,1,1] x, float[2,1,1] w) => (float[3,2,1,1] y) "
+        '{ y = RNN<hidden_size=1, direction="bidirectional", activations=["Elu", "Tanh"], activation_alpha=[0.5]>(x, w, w) }',
+        "its activations have parameters",
+    ),
     "reflect": (
         "Pad by negative numbers",
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
         "the padding is negative, and computed at run time or given for some axes only",
+    ),
+    "batch of a pad": (
+        "Pad by copies, not of an image",
+        '(float[1,2,3,4] x) => (float[2,2,3,4] y) <int64[8] p = {1,0,0,0,0,0,0,0}> { y = Pad<mode="edge">(x, p) }',
+        "it pads by edge, and not the last two of four axes",
     ),
     "automatic": (
         "AveragePool with count_include_pad",

@@ -12,6 +12,26 @@ from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
+        "indices.of_one_more",
+        "TopK of all elements",
+        13,
+        "g (float[2,3] x) => (float[2,3] y, int64[2,3] i) <int64[1] k = {2}> { y, i = TopK<axis = 0, largest = 0>(x, k) }",
+        """
+            <int64[1] k = {2}, int64[4] pads = {0, 0, 1, 0}, float last = {inf}>
+            {
+              padded = Pad (x, pads, last)
+              y, i = TopK <axis = 0, largest = 0> (padded, k)
+            }
+        """,
+    ),
+    (
+        "indices.one_by_one",
+        "Unsqueeze of several axes",
+        13,
+        "g (float[M,N] x) => (float[1,M,N,1] y) <int64[2] a = {-1, 0}> { y = Unsqueeze(x, a) }",
+        "<int64[1] zero = {0}, int64[1] three = {3}> { first = Unsqueeze (x, zero) y = Unsqueeze (first, three) }",
+    ),
+    (
         "indices.along_one_axis",
         "Negative index",
         13,

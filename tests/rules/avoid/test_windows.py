@@ -28,6 +28,13 @@ REWRITES = [
         """,
     ),
     (
+        "windows.reduce_open_axes",
+        "Global pool of open lengths",
+        13,
+        "g (float[1,2,h,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        "{ y = ReduceMean <axes = [2, 3], keepdims = 1> (x) }",
+    ),
+    (
         "windows.pad_first",
         "AveragePool with count_include_pad",
         13,
@@ -84,6 +91,70 @@ REWRITES = [
         13,
         "g (float[1,1,3] x, float[1,1,3] w) => (float[1,1,3] y) { y = ConvTranspose<output_shape = [3]>(x, w) }",
         "{ y = ConvTranspose <pads = [1, 1]> (x, w) }",
+    ),
+    (
+        "windows.with_two_axes",
+        "Window along one axis with unequal padding",
+        13,
+        "g (float[1,1,4] x, float[1,1,3] w) => (float[1,1,4] y) { y = Conv<pads = [4,0], dilations = [2]>(x, w) }",
+        """
+            <int64[1] axes = {2}>
+            {
+              plane = Unsqueeze (x, axes)
+              weights = Unsqueeze (w, axes)
+              of_two_axes = Conv <pads = [0, 4, 0, 0], dilations = [1, 2]> (plane, weights)
+              y = Squeeze (of_two_axes, axes)
+            }
+        """,
+    ),
+    (
+        "windows.transposed_with_two_axes",
+        "ConvTranspose along one axis",
+        13,
+        "g (float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1, 2}> { y = ConvTranspose(x, w) }",
+        """
+            <int64[1] axes = {2}, float[1,1,1,2] weights = {1, 2}>
+            {
+              plane = Unsqueeze (x, axes)
+              of_two_axes = ConvTranspose (plane, weights)
+              y = Squeeze (of_two_axes, axes)
+            }
+        """,
+    ),
+    (
+        "windows.spread_weights",
+        "ConvTranspose with dilations",
+        13,
+        "g (float[1,1,4] x) => (float[1,1,6] y) <float[1,1,2] w = {1, 2}> "
+        "{ y = ConvTranspose<kernel_shape = [2], dilations = [2]>(x, w) }",
+        "<float[1,1,3] spread = {1, 0, 2}> { y = ConvTranspose <kernel_shape = [3]> (x, spread) }",
+    ),
+    (
+        "windows.cut_result",
+        "ConvTranspose with unequal padding",
+        13,
+        "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,4] y) { y = ConvTranspose<pads = [0,1]>(x, w) }",
+        """
+            <int64[1] starts = {0}, int64[1] ends = {-1}, int64[1] axes = {2}>
+            {
+              uncut = ConvTranspose (x, w)
+              y = Slice (uncut, starts, ends, axes)
+            }
+        """,
+    ),
+    (
+        "windows.pad_as_image",
+        "Pad by copies, not of an image",
+        13,
+        'g (float[1,2,3] x) => (float[1,2,5] y) <int64[6] p = {0, 0, 1, 0, 0, 1}> { y = Pad<mode = "reflect">(x, p) }',
+        """
+            <int64[8] pads = {0, 0, 0, 1, 0, 0, 0, 1}, int64[1] axes = {0}>
+            {
+              image = Unsqueeze (x, axes)
+              padded = Pad <mode = "reflect"> (image, pads)
+              y = Squeeze (padded, axes)
+            }
+        """,
     ),
     (
         "windows.cut_by_slice",
@@ -242,3 +313,73 @@ def test_a_global_pool_of_open_axes_is_refused(tmp_path: Path) -> None:
     before = model("g (float[1,2,A,2,3] x) => (float[1,2,1,1,1] y) { y = GlobalMaxPool(x) }", 13)
     with pytest.raises(UnconvertibleError, match="the axis dimension 'A' of 'x' is unknown"):
         converted(before, POOLS, tmp_path)
+
+
+def test_the_weights_of_a_dilated_transposed_convolution_have_to_be_constant(tmp_path: Path) -> None:
+    text = "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,6] y) { y = ConvTranspose<dilations = [2]>(x, w) }"
+    with pytest.raises(UnconvertibleError, match="needs the weights as a constant"):
+        converted(model(text, 13), "ConvTranspose with dilations", tmp_path)
+
+
+WINDOWS = [
+    "MaxPool<kernel_shape = [3], pads = [2,0], strides = [2], dilations = [2], ceil_mode = 1>(x)",
+    "AveragePool<kernel_shape = [3], pads = [0,2], strides = [2]>(x)",
+    'AveragePool<kernel_shape = [2], auto_pad = "SAME_UPPER">(x)',
+    'Conv<auto_pad = "SAME_LOWER", group = 2, kernel_shape = [2]>(x, w)',
+]
+
+
+@pytest.mark.parametrize("call", WINDOWS)
+def test_windows_along_one_axis_compute_the_same_along_two(call: str, tmp_path: Path) -> None:
+    weights = ", float[2,1,2] w" if "w)" in call else ""
+    before = model(f"g (float[1,2,L] x{weights}) => (float[1,2,M] y) {{ y = {call} }}", 19)
+    result = converted(before, "Window along one axis with unequal padding", tmp_path)
+    assert call.partition("<")[0] in [node.op_type for node in result.graph.node][1:-1]
+    feeds = {"x": np.arange(14, dtype=np.float32).reshape(1, 2, 7), "w": np.array([[[1, 2]], [[3, 4]]], np.float32)}
+    feeds = {value.name: feeds[value.name] for value in before.graph.input}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+def test_the_places_of_the_maxima_are_those_of_one_axis(tmp_path: Path) -> None:
+    before = model(
+        "g (float[1,2,5] x) => (float[1,2,5] y, int64[1,2,5] i) { y, i = MaxPool<kernel_shape = [3], pads = [2,0]>(x) }", 13
+    )
+    result = converted(before, "Window along one axis with unequal padding", tmp_path)
+    feeds = {"x": np.array([[[3, 1, 2, 5, 4], [0, 9, 8, 7, 6]]], np.float32)}
+    for expected, got in zip(run(before, feeds), run(result, feeds), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+TRANSPOSED = [
+    ("ConvTranspose along one axis", "pads = [1,2], strides = [2], output_padding = [1], dilations = [2], group = 2"),
+    ("ConvTranspose along one axis", "strides = [2], output_shape = [9], kernel_shape = [3]"),
+    ("ConvTranspose with unequal padding", "pads = [1,2], strides = [2], output_padding = [1]"),
+    ("ConvTranspose with dilations", 'strides = [2], dilations = [3], auto_pad = "VALID"'),
+]
+
+
+@pytest.mark.parametrize(("form", "attributes"), TRANSPOSED)
+def test_transposed_convolutions_compute_the_same(form: str, attributes: str, tmp_path: Path) -> None:
+    weights = "float[2,1,3] w = {1, -2, 3, 4, 5, -6}"
+    text = f"g (float[1,2,L] x) => (float[1,C,M] y) <{weights}> {{ y = ConvTranspose<{attributes}>(x, w) }}"
+    before = model(text, 13)
+    result = converted(before, form, tmp_path)
+    feeds = {"x": np.arange(8, dtype=np.float32).reshape(1, 2, 4)}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+@pytest.mark.parametrize(("shape", "pads"), [("4,5", "3,0,0,2"), ("L,4,5", "0,1,2,0,0,1")])
+@pytest.mark.parametrize("opset", [10, 13])
+def test_a_pad_by_copies_gives_the_same_for_an_image(mode: str, shape: str, pads: str, opset: int, tmp_path: Path) -> None:
+    rank = shape.count(",") + 1
+    results = ",".join("ABC"[:rank])
+    text = (
+        f"""g (float[{shape}] x) => (float[{results}] y) <int64[{2 * rank}] p = {{{pads}}}> {{ y = Pad<mode = "{mode}">(x, p) }}"""
+    )
+    if opset < 11:
+        text = f"""g (float[{shape}] x) => (float[{results}] y) {{ y = Pad<mode = "{mode}", pads = [{pads}]>(x) }}"""
+    before = model(text, opset)
+    result = converted(before, "Pad by copies, not of an image", tmp_path)
+    feeds = {"x": np.arange(20 * (rank - 1), dtype=np.float32).reshape((2, 4, 5)[3 - rank :])}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
