@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from ...opsets import facts
-from ...opsets.all_nodes import nodes_with_opset
+from ...opsets.all_nodes import with_inner
 from ...opsets.cases import Values
+from ...opsets.foreign.models import rounds, state_types
+from ...opsets.inference import infer_node
 from .readers import Dim
 
 
@@ -39,13 +41,32 @@ def _last(found: dict[str, Dim], dim: Dim) -> Dim:
 
 def _pairs(model: onnx.ModelProto) -> Iterator[tuple[Dim, Dim]]:
     """The dimensions that have to be equal, two at a time."""
-    values = Values(model)
-    for node, _ in nodes_with_opset(model):
-        for pair in facts.of(node.op_type, node.domain).names("alike"):
+    nodes = [(node, facts.of(node.op_type, node.domain).names("alike")) for node in with_inner(model.graph.node)]
+    values = Values(_with_types(model) if any(pairs for _, pairs in nodes) else model)
+    for node, pairs in nodes:
+        for pair in pairs:
             one, other = (_dims(values, node, int(number)) for number in pair.split("-"))
             for first, second in zip(reversed(one), reversed(other), strict=False):
                 if second != 1:  # a single element is repeated
                     yield first, second
+
+
+def _with_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without data, with the types of what operators of other domains make."""
+    graph = model.graph
+    bare = onnx.GraphProto(node=graph.node, input=graph.input, output=graph.output, value_info=graph.value_info)
+    named = {value.name for value in graph.input}
+    stored = (tensor for tensor in graph.initializer if tensor.name not in named)
+    bare.input.extend(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in stored)
+    typed = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions, graph=bare)
+    left = rounds(typed, typed.SerializeToString())
+    try:
+        typed = onnx.shape_inference.infer_shapes(typed)
+        while left and state_types(typed, infer_node):
+            typed, left = onnx.shape_inference.infer_shapes(typed), left - 1
+    except onnx.shape_inference.InferenceError:
+        pass  # what was found until then
+    return typed
 
 
 def _dims(values: Values, node: onnx.NodeProto, index: int) -> list[Dim]:

@@ -24,6 +24,10 @@ CASES = {
     "a length there": (f"g (float[a,2,4] x, float[3,2,4] k, float[4] s) => (y) {{ y = {SKIP}(x, k, s) }}", {"a": 3}),
     "one for all": (f"g (float[a,2,4] x, float[1,2,4] k, float[4] s) => (y) {{ y = {SKIP}(x, k, s) }}", {}),
     "behind other nodes": (f"g (float[a,2,4] x, float[b,2,4] k, float[4] s) => (y) {{ t = Relu(k) y = {SKIP}(x, t, s) }}", {"b": "a"}),
+    "behind such a node": (
+        f"g (float[a,4] x, float[b,4] k, float[c,4] l, float[4] s) => (y) {{ t = {SKIP}(x, k, s) u = Relu(t) y = {SKIP}(u, l, s) }}",
+        {"b": "a", "c": "a"},
+    ),
     "a chain": (
         f"g (float[a,4] x, float[b,4] k, float[c,4] l, float[4] s) => (y, z) {{ y = {SKIP}(k, l, s) z = {SKIP}(x, k, s) }}",
         {"c": "a", "b": "a"},
