@@ -215,7 +215,7 @@ _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "classifies", "only-reshapes", "may-draw"),
     *("to-integers", "multiplies", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
-    *("length", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
+    *("length", "whole", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
     *("spreads", "squares", "alike"),
 })  # fmt: skip
 

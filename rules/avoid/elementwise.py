@@ -11,6 +11,7 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 
 _FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
@@ -77,7 +78,7 @@ def truncate_first(node: Node) -> None:
     It is exact for all types, where the integer has the number.
     """
     maker = node.maker()
-    is_whole = maker is not None and maker.op_type in ("Ceil", "Floor", "Round")
+    is_whole = maker is not None and facts.of(maker.op_type).has("whole")
     if node.elem_type() in _FLOATING and node.attr("to") in _WHOLE and not is_whole:
         op, data = node.op, node.input(0)
         node.set_input(0, op.Mul(op.Sign(data), op.Floor(op.Abs(data))))

@@ -60,17 +60,14 @@ def scatter_into_a_copy(node: Node) -> None:
 
     It is exact for all numbers and bool; strings are refused.
     """
-    if node.graph.is_read_once(node.input(0)) or _is_copy(node):
+    kind, data, maker = node.need_elem_type(0), node.input(0), node.maker(0)
+    copier = "Or" if kind == TensorProto.BOOL else "Max"
+    is_copy = maker is not None and maker.op_type == copier and maker.input(0) == maker.input(1)
+    if is_copy or node.graph.is_read_once(data):
         return
-    kind, data = node.need_elem_type(0), node.input(0)
     if kind == TensorProto.STRING:
         raise Unconvertible("other nodes read its data, and strings cannot be copied by a computation")
-    node.set_input(0, node.op.Or(data, data) if kind == TensorProto.BOOL else node.op.Max(data, data))
-
-
-def _is_copy(node: Node) -> bool:
-    maker = node.maker(0)
-    return maker is not None and maker.op_type in ("Max", "Or") and maker.input(0) == maker.input(1)
+    node.set_input(0, getattr(node.op, copier)(data, data))
 
 
 @avoid("TopK of all elements", "TopK", opset=13)

@@ -53,7 +53,7 @@ def _with_last_axis(node: Node, axis: int) -> str:
 
 @avoid("Normalization of float16 from opset 18 on", ("Softmax", "LogSoftmax", "LayerNormalization"), opset=18)
 def in_float(node: Node) -> None:
-    """The node computes in float, between Casts. It is right up to the last bit of float16."""
+    """The node computes in float, between Casts. It is right up to the last bits of float16, for all lengths."""
     if node.need_elem_type() != TensorProto.FLOAT16:
         return
     node.approximate = True
