@@ -238,6 +238,9 @@ def spread_weights(node: Node) -> None:
     if all(step == 1 for step in dilations):
         return
     weights = node.const_input(1, "the weights")
+    stated = node.attr("kernel_shape", list(weights.shape[2:]))
+    if stated != list(weights.shape[2:]):
+        raise Unconvertible(f"kernel_shape is {stated}, and the shape of the weights {list(weights.shape)}", "correct the model")
     kernel = [(size - 1) * step + 1 for size, step in zip(weights.shape[2:], dilations, strict=True)]
     spread = np.zeros((*weights.shape[:2], *kernel), weights.dtype)
     spread[(..., *(slice(None, None, step) for step in dilations))] = weights

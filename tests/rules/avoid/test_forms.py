@@ -275,6 +275,11 @@ CANNOT = {
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
         "the padding is negative, and computed at run time or given for some axes only",
     ),
+    "kernel that contradicts the weights": (
+        "ConvTranspose with dilations",
+        "(float[1,1,3] x) => (float[1,1,N] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose<dilations=[2], kernel_shape=[3]>(x, w) }",
+        "kernel_shape is [3], and the shape of the weights [1, 1, 2]",
+    ),
     "batch of a pad": (
         "Pad by copies, not of an image",
         '(float[1,2,3,4] x) => (float[2,2,3,4] y) <int64[8] p = {1,0,0,0,0,0,0,0}> { y = Pad<mode="edge">(x, p) }',
