@@ -63,6 +63,8 @@ WRITE_NOTHING = {
     "one_hot.warn_of_negative_indices",
     "pooling.mind_dropped_windows",
     "pooling.warn_of_same_padding",
+    "recurrences.require_batch",
+    "recurrences.require_steps",
     "reductions.refuse_axes_as_attribute",
     "refusals.refuse",
     "optionals.keep_output",
