@@ -254,10 +254,10 @@ def spread_weights(node: Node) -> None:
 def cut_result(node: Node) -> None:
     """A Slice after the node cuts off what the padding does.
 
-    It is exact for all types and lengths. Where output_shape or auto_pad decide the padding, the node stays.
+    It is exact for all types and lengths. Where output_shape decides the padding, the node stays.
     """
     begins, ends = _halves(node.attr("pads", []))
-    if begins == ends or node.has_attr("output_shape") or node.attr("auto_pad", "NOTSET") != "NOTSET":
+    if begins == ends or node.has_attr("output_shape"):
         return
     node.pop_attr("pads")
     op, output = node.op, node.output(0)

@@ -385,10 +385,7 @@ def test_a_pad_by_copies_gives_the_same_for_an_image(mode: str, shape: str, pads
     np.testing.assert_array_equal(run(result, feeds)[0], run(before, feeds)[0])
 
 
-@pytest.mark.parametrize("decided", ["output_shape = [4,4]", 'auto_pad = "VALID"'])
-def test_padding_that_does_not_count_is_not_cut_off(decided: str, tmp_path: Path) -> None:
-    text = (
-        f"g (float[1,1,3,3] x, float[1,1,3,3] w) => (float[1,1,A,B] y) {{ y = ConvTranspose<{decided}, pads = [1,2,0,1]>(x, w) }}"
-    )
+def test_padding_that_does_not_count_is_not_cut_off(tmp_path: Path) -> None:
+    text = "g (float[1,1,3,3] x, float[1,1,3,3] w) => (float[1,1,4,4] y) { y = ConvTranspose<output_shape = [4,4], pads = [1,2,0,1]>(x, w) }"
     before = model(text, 13)
     assert converted(before, "ConvTranspose with unequal padding", tmp_path).graph.node == before.graph.node
