@@ -9,6 +9,7 @@ from pathlib import Path
 
 import onnx
 
+from ..running.effort import inferred
 from ..running.messages import Outputs
 from ..running.runs import Run
 from .differences import (
@@ -102,6 +103,6 @@ def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
 
 def _is_always_empty(name: str, path: Path) -> bool:
     """Whether a graph output is declared to have no elements, or is of a type without elements."""
-    model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False), data_prop=True)
+    model = inferred(onnx.load(path, load_external_data=False))
     kind = next(value.type for value in model.graph.output if value.name == name)
     return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in kind.tensor_type.shape.dim)

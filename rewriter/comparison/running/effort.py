@@ -31,6 +31,8 @@ _TERM = 0.1
 _REFERENCE_ELEMENT, _REFERENCE_TERM = 20.0, 2.0
 _TURNS = 3
 """The turns of a body whose number is not stated."""
+_LONG = 1 << 20
+"""The elements of a Range up to which onnx propagates them in well below a second."""
 _FULL_WEIGHT = 1 << 16
 """The bytes from which on the elements of a stored tensor are not needed to infer shapes."""
 
@@ -58,13 +60,23 @@ def effort_of(path: str, shapes: Shapes) -> Effort:
     _shorten(model.graph)
     _fix_shapes(model.graph, shapes)
     with suppress(Exception):  # of what is not inferred, sizes are guessed
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        model = inferred(model)
     given = sum(map(math.prod, shapes.values()))
     count = _Count(model, max(given, 1))
     here, there = count.graph(model.graph)
     outputs = sum(count.of(value.name) for value in model.graph.output)
     loaded = os.path.getsize(path) * _LOADED_BYTE + count.nodes * _LOADED_NODE
     return Effort(loaded, here, there, outputs)
+
+
+def inferred(model: ModelProto) -> ModelProto:
+    """`model` with the shapes that onnx infers, and by computed sizes, unless it had to write down all numbers of a long Range."""
+    ranges = {node.output[0] for node in model.graph.node if node.op_type == "Range"}
+    if ranges:
+        plain = onnx.shape_inference.infer_shapes(model)
+        if any(math.prod(_stated(value.type) or ()) > _LONG for value in plain.graph.value_info if value.name in ranges):
+            return plain
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
 def _shorten(graph: GraphProto) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
+from helpers import model
 
-from split_rewrite.rewriter.comparison.running.effort import Effort, effort_of
+from split_rewrite.rewriter.comparison.running.effort import Effort, effort_of, inferred
 
 Save = Callable[..., Path]
 MILLISECOND = 1e6
@@ -29,6 +31,23 @@ def test_a_pool_takes_the_reference_a_second_and_onnxruntime_a_millisecond(save:
     assert 300 * MILLISECOND < found.run("float64") == found.run("onnx.reference") < 3000 * MILLISECOND
     assert 0.1 * MILLISECOND < found.run("onnxruntime") < 5 * MILLISECOND
     assert found.elements == 8 * 158 * 158
+
+
+@pytest.mark.parametrize(("limit", "propagates"), [(1 << 40, False), (1000, True)])
+def test_the_numbers_of_a_long_range_are_not_written_down(limit: int, propagates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnx would need a quarter of a second for each million of them, and 8 bytes for each."""
+    calls: list[bool] = []
+    infer = onnx.shape_inference.infer_shapes
+
+    def recorded(given: onnx.ModelProto, data_prop: bool = False) -> onnx.ModelProto:
+        calls.append(data_prop)
+        return infer(given)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", recorded)
+    text = """g (int64[1] x) => (int64[1] y) <int64 a = {0}, int64 b = {%d}, int64 d = {1}, int64[1] k = {5}, int64[1] e = {6}>
+        { r = Range (a, b, d) q = Slice (r, k, e) y = Add (q, x) }"""
+    inferred(model(text % limit, 13))
+    assert calls == ([False, True] if propagates else [False])
 
 
 def test_elementwise_operators_are_cheap_in_both(save: Save) -> None:
