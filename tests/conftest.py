@@ -1,8 +1,11 @@
-"""What holds for all tests: nothing that they start, or import themselves, reports its use to anybody; and `--one-in`."""
+"""What holds for all tests: nothing that they start, or import themselves, reports its use to anybody; they draw the same numbers
+whichever tests run before them; and `--one-in`.
+"""
 
 import os
 from collections import Counter
 
+import numpy as np
 import pytest
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, by a test or by a process that a test starts
@@ -25,3 +28,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seen[test] += 1
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers(request: pytest.FixtureRequest) -> None:
+    """Let a module's RNG begin anew."""
+    if hasattr(request.module, "RNG"):
+        request.module.RNG = np.random.default_rng(11)

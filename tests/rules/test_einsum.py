@@ -129,7 +129,7 @@ def test_batches_broadcast_at_run_time(equation, shapes):
     result = f"float[{','.join(letter + 'o' for letter in kept)}] o"
     text = f'g ({signature}) => ({result}) {{ o = Einsum <equation="{equation}"> (x, y) }}'
     assert cautions(text) == []
-    assert_same(model(text, 12), 9, given, rtol=1e-5)
+    assert_same(model(text, 12), 9, given, rtol=1e-5, atol=1e-6)  # of sums, which may cancel out
 
 
 REWRITES = [
