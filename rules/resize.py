@@ -17,7 +17,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.computed_resize import Lengths, Manner, is_computable, may_keep_lengths, resize_at_run_time
+from .shared.computed_resize import Lengths, Manner, is_computable, may_be_copied, resize_at_run_time
 from .shared.parameters import known_input
 from .shared.resampling import Filter
 from .shared.spelled_resize import (
@@ -155,7 +155,7 @@ def _by_scales(node: Node, axes: list[int]) -> Lengths:
     if known is None or known.size != len(axes):
         return Lengths(axes, scales=node.input(SCALES))
     changed = [number for number, scale in enumerate(known) if scale != 1]
-    if changed and may_keep_lengths(known[changed]):
+    if changed and may_be_copied(known[changed], is_antialiased(node)):
         meaning_of_same_shape(node)
     return Lengths([axes[number] for number in changed], scales=node.op.const(known[changed], np.float32))
 

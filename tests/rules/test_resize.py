@@ -584,6 +584,25 @@ def test_computed_scales_that_keep_the_shape_copy_as_onnxruntime_does(mode: str,
         np.testing.assert_allclose(run(result.model, given)[0], run(source, given)[0], rtol=1e-5, atol=1e-5)
 
 
+def test_an_antialiased_axis_that_keeps_its_length_is_copied() -> None:
+    """Each axis for itself, and not only if all keep theirs."""
+    source = model(_computed("scales", 'mode = "linear", antialias = 1'), 18)
+    result = convert_version(source, 17).model
+    for scales in [[1, 1, 1.1, 1.1], [1, 1, 1.19, 0.6], [1, 1, 1.1, 1.3], [1, 1, 1.3, 1.14], [1, 1, 0.5, 0.6]]:
+        given = {"x": IMAGE, "z": np.array(scales, np.float32)}
+        np.testing.assert_allclose(run(result, given)[0], run(source, given)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("scales", ["1, 1, 1.19, 0.6", "1, 1, 1.19, 1.3"])
+def test_an_antialiased_axis_that_may_keep_its_length_has_two_meanings(scales: str) -> None:
+    source = _of_open_lengths(f"float[4] s = {{{scales}}}", 'antialias = 1, mode = "linear"', 18, "x, , s")
+    assert "onnxruntime copies its input, since the shape is the same" in refusal(source, 17)
+    result = convert_version(source, 17, options=Options(semantics="onnxruntime")).model
+    for height, width in [(3, 4), (5, 5), (9, 3)]:
+        given = {"x": np.random.default_rng(4).standard_normal((1, 1, height, width)).astype(np.float32)}
+        np.testing.assert_allclose(run(result, given)[0], run(source, given)[0], rtol=1e-5, atol=1e-5)
+
+
 def test_computed_scales_that_keep_the_shape_shift_by_the_specification() -> None:
     source = model(_computed("scales", 'mode = "linear", coordinate_transformation_mode = "asymmetric"'), 13)
     result = convert_version(source, 9, options=Options(semantics="specification"), compare="off").model

@@ -74,7 +74,8 @@ def inferred(model: ModelProto) -> ModelProto:
     ranges = {node.output[0] for node in model.graph.node if node.op_type == "Range"}
     if ranges:
         plain = onnx.shape_inference.infer_shapes(model)
-        if any(math.prod(_stated(value.type) or ()) > _LONG for value in plain.graph.value_info if value.name in ranges):
+        values = (value for value in (*plain.graph.value_info, *plain.graph.output) if value.name in ranges)
+        if any(math.prod(_stated(value.type) or ()) > _LONG for value in values):
             return plain
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
 

@@ -47,6 +47,7 @@ def test_what_may_be_inferred_wrongly(text: str, may: bool) -> None:
 OPEN = {
     "scale": (13, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.6, 2.6}", "y = Resize (x, , s)", None),
     "scale-of-10": (10, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.6, 2.6}", "y = Resize (x, s)", None),
+    "scale-beyond-float": (13, "float[1,1,5,5] x", "float[4] s = {1, 1, 3e38, 1}", "y = Resize (x, , s)", None),
     "certain-scale": (13, "float[1,1,5,5] x", "float[4] s = {1, 1, 2.5, 3}", "y = Resize (x, , s)", (1, 1, 12, 15)),
     "policy": (
         19,
