@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
@@ -53,18 +54,28 @@ def of_classes(node: Node) -> None:
     _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
 
 
+@avoid("Scatter into data that other nodes read", "Scatter", opset=9)
 @avoid("Scatter into data that other nodes read", ("ScatterElements", "ScatterND"), opset=13)
 def scatter_into_a_copy(node: Node) -> None:
     """The data is copied, by a Max of it and itself, since some runtimes write over what others read.
 
     It is exact for all numbers and bool; strings and complex numbers are refused, which Max does not take.
     """
-    kind, data, maker = node.need_elem_type(0), node.input(0), node.maker(0)
-    copier = "Or" if kind == TensorProto.BOOL else "Max"
+    data, copier = node.input(0), "Or" if node.need_elem_type(0) == TensorProto.BOOL else "Max"
+    maker = node.maker(0)
     is_copy = maker is not None and maker.op_type == copier and maker.input(0) == maker.input(1)
-    if is_copy or node.graph.is_read_once(data):
-        return
-    node.set_input(0, getattr(node.op, copier)(data, data))
+    if not is_copy and _is_shared(node):
+        node.set_input(0, getattr(node.op, copier)(data, data))
+
+
+def _is_shared(node: Node) -> bool:
+    """Whether another node reads the data of a Scatter, or what it is another shape of, which may lie in the same memory."""
+    data, maker = node.input(0), node.maker(0)
+    while node.graph.is_read_once(data):
+        if maker is None or not facts.of(maker.op_type).has("only-reshapes"):
+            return False
+        data, maker = maker.input(0), maker.maker(0)
+    return True
 
 
 @avoid("TopK of all elements", "TopK", opset=13)

@@ -62,11 +62,34 @@ REWRITES = [
     (
         "indices.scatter_into_a_copy",
         "Scatter into data that other nodes read",
+        9,
+        "g (float[2,3] x, int64[1,1] i, float[1,1] u) => (float[2,3] y, float[2,3] z) { y = Scatter(x, i, u) z = Neg(x) }",
+        "{ copy = Max (x, x) y = Scatter (copy, i, u) z = Neg (x) }",
+    ),
+    (
+        "indices.scatter_into_a_copy",
+        "Scatter into data that other nodes read",
         13,
         "g (bool[2,3] x, int64[1,1] i, bool[1,1] u) => (bool[2,3] y, bool[2,3] z) { y = ScatterElements(x, i, u) z = Not(x) }",
         "{ copy = Or (x, x) y = ScatterElements (copy, i, u) z = Not (x) }",
     ),
 ]
+
+
+@pytest.mark.parametrize("view", ["Reshape (x, s)", "Unsqueeze (x, s)", "Flatten (x)", "Squeeze (t)"])
+def test_another_shape_of_what_others_read_is_copied(view: str, tmp_path: Path) -> None:
+    """It may lie in the same memory."""
+    text = f"""g (float[2,3] x, int64[1,1] i, float[A,B] u) => (float[C,D] y, float[3,2] z) <int64[1] s = {{0}}, int64[3] e = {{1, 2, 3}}>
+        {{ t = Reshape (x, e) r = {view} y = ScatterND (r, i, u) z = Transpose (x) }}"""
+    result = converted(model(text, 13), "Scatter into data that other nodes read", tmp_path)
+    assert "Max" in [node.op_type for node in result.graph.node]
+
+
+def test_what_is_computed_of_what_others_read_is_not_copied(tmp_path: Path) -> None:
+    text = """g (float[2,3] x, int64[1,1] i, float[1,3] u) => (float[2,3] y, float[3,2] z)
+        { r = Neg (x) y = ScatterND (r, i, u) z = Transpose (x) }"""
+    source = model(text, 13)
+    assert converted(source, "Scatter into data that other nodes read", tmp_path).graph.node == source.graph.node
 
 
 @pytest.mark.parametrize(
