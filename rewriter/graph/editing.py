@@ -201,6 +201,7 @@ class Editing(Stored):
         attributes: dict[str, Any],
         opset: int | None,
     ) -> list[str]:
+        self._require_certain(op_type, inputs)
         label = op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         model = self._scope.model
@@ -240,6 +241,7 @@ class Editing(Stored):
     def _become(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
     ) -> list[str]:
+        self._require_certain(op_type, inputs)
         for name in self.proto.input:
             self._lose(name)
         model = self._scope.model
@@ -258,6 +260,13 @@ class Editing(Stored):
         self._scope.note_maker(self.proto)
         self._changed = True
         return self.outputs or [""]
+
+    def _require_certain(self, op_type: str, inputs: Sequence[str]) -> None:
+        """Raises Unconvertible where a new node reads a shape that runtimes infer wrongly: they would put that in its place."""
+        if op_type == "Shape" and (wrong := self._scope.model.misread.get(inputs[0])):
+            shown = f"[{','.join('?' if dim is None else str(dim) for dim in wrong)}]"
+            reason = f"its form needs the shape of '{inputs[0]}', which runtimes take for {shown}, though it may be another"
+            raise Unconvertible(reason, self.shape_hint(inputs[0]))
 
     def remove(self) -> None:
         """Remove this node. Its outputs have to be made by nodes before or after it, or must not be read by anything."""

@@ -11,14 +11,14 @@ from onnx.shape_inference import InferenceError
 
 from ..process import child_call
 from . import unread
-from .all_nodes import GRAPHS
+from .all_nodes import GRAPHS, graphs
 from .facts import DEFAULT_DOMAINS
 from .foreign import models, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import WRONG_SYMBOLS, is_wrongly_inferred, keeps_its_input, may_be_wrong_in, usable_data, wrongly_inferred
 from .ml_types import ML, state_ml_types
 from .stand_ins import hidden, may_need_stand_ins, put_stand_ins, take_stand_ins_back
-from .type_protos import shapeless, tensor_type
+from .type_protos import Shape, shape_of, shapeless, tensor_type
 
 
 def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -32,7 +32,7 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
     inferred = _infer_isolated(serialized)
-    may_err = may_be_wrong_in(serialized)
+    may_err = may_be_wrong_in(serialized, _oldest_opset(model))
     while may_err and inferred is not None and (wrong := wrongly_inferred(inferred)):
         serialized = hidden(serialized, wrong, replaced)
         inferred = _infer_isolated(serialized)
@@ -44,6 +44,33 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     if inferred is not None and replaced:
         take_stand_ins_back(inferred, replaced)
     return inferred
+
+
+def misread(model: onnx.ModelProto) -> dict[str, Shape]:
+    """The shapes that onnx finds although they are not certain: name of a value in any graph → shape. Runtimes believe them."""
+    serialized = model.SerializeToString()
+    if not may_be_wrong_in(serialized, _oldest_opset(model)):
+        return {}
+    plain, known = _infer_isolated(serialized), infer_model(model)
+    if plain is None or known is None:
+        return {}
+    certain = _shapes(known)
+    return {name: shape for name, shape in _shapes(plain).items() if certain.get(name) != shape}
+
+
+def _shapes(model: onnx.ModelProto) -> dict[str, Shape]:
+    found: dict[str, Shape] = {}
+    for graph in graphs(model):
+        for value in (*graph.value_info, *graph.output):
+            if (shape := shape_of(value.type)) is not None:
+                found[value.name] = shape
+    return found
+
+
+def _oldest_opset(model: onnx.ModelProto) -> int:
+    """The lowest version of ONNX's own operators that the model or one of its functions imports."""
+    imports = (entry for owner in (model, *model.functions) for entry in owner.opset_import if entry.domain in DEFAULT_DOMAINS)
+    return min((entry.version for entry in imports), default=1)
 
 
 def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:

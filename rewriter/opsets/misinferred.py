@@ -37,6 +37,11 @@ class _Inferred(NamedTuple):
         found = next((attribute for attribute in self.node.attribute if attribute.name == name), None)
         return [] if found is None else list(found.ints) or [found.i]
 
+    @property
+    def pads_by_itself(self) -> bool:
+        """Whether auto_pad decides how the node pads its data."""
+        return any(attribute.name == "auto_pad" and attribute.s.startswith(b"SAME") for attribute in self.node.attribute)
+
 
 @cache
 def keeps_its_input(op_type: str, opset: int) -> bool:
@@ -80,15 +85,18 @@ def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str,
     return {} if has_unknown_steps(node, data) else data
 
 
-def may_be_wrong_in(serialized: bytes) -> bool:
-    """Whether the serialized model contains the name of such an operator. Looking at all nodes would take longer."""
-    return any(op_type.encode() in serialized for op_type in facts.with_word("misinferred"))
+def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
+    """Whether the serialized model of this opset contains the name of such an operator. Looking at all nodes would take longer."""
+    names = facts.with_word("misinferred")
+    return any(
+        op_type.encode() in serialized for op_type in names if opset < 11 or facts.of(op_type).word("misinferred") != _OLD_AXES
+    )
 
 
 def may_be_wrong(node: onnx.NodeProto) -> bool:
     """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
     word = facts.of(node.op_type).word("misinferred")
-    return bool(word) and (word != "last_window" or any(each.name == "ceil_mode" and each.i for each in node.attribute))
+    return bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
 
 
 def is_wrongly_inferred(
@@ -171,9 +179,15 @@ def _rank_errs(found: _Inferred) -> bool:
 
 
 def _window_errs(found: _Inferred) -> bool:
-    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none."""
+    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none; or whether
+    auto_pad pads for a kernel that is dilated, which onnxruntime does not take into account.
+    """
     data, result = found.inputs.get(0), found.outputs[0]
-    if found.ints("ceil_mode") in ([], [0]) or data is None or result is None:
+    if data is None or result is None:
+        return False
+    if found.pads_by_itself and max(found.ints("dilations"), default=1) > 1:
+        return True
+    if found.ints("ceil_mode") in ([], [0]):
         return False
     ones = [1] * (len(data) - 2)
     strides, pads = found.ints("strides") or ones, found.ints("pads") or [0] * 2 * len(ones)
@@ -182,6 +196,28 @@ def _window_errs(found: _Inferred) -> bool:
         isinstance(size, int) and isinstance(length, int) and (length - 1) * stride >= size + pad
         for size, length, stride, pad in axes
     )
+
+
+def _transposed_errs(found: _Inferred) -> bool:
+    """Whether the inference of ConvTranspose stopped at an `output_shape` below the data's, or added output_padding to the lengths
+    that auto_pad decides.
+    """
+    data, result = found.inputs.get(0), found.outputs[0]
+    if data is None or result is None:
+        return False
+    return len(data) != len(result) or (found.pads_by_itself and any(found.ints("output_padding")))
+
+
+def _old_axes_err(found: _Inferred) -> bool:
+    """Whether axes that count from the end are others than runtimes take them for, as below opset 11, where onnx knows none."""
+    data, result, axes = found.inputs.get(0), found.outputs[0], found.ints("axes")
+    if data is None or result is None or min(axes, default=0) >= 0:
+        return False
+    if found.node.op_type == "Squeeze":
+        return list(result) != [dim for index, dim in enumerate(data) if index not in {axis % len(data) for axis in axes}]
+    rank = len(data) + len(axes)
+    added, dims = {axis % rank for axis in axes}, iter(data)
+    return list(result) != [1 if index in added else next(dims, None) for index in range(rank)]
 
 
 def _scale_errs(found: _Inferred) -> bool:
@@ -219,12 +255,21 @@ def _range_errs(found: _Inferred) -> bool:
         return bool(np.ceil(differences[0] / np.float64(delta[0])) != np.ceil(differences[1] / np.float64(delta[0])))
 
 
+_OLD_AXES = "old_axes"
+_POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
+    "last_window": lambda attribute: (attribute.name == "ceil_mode" and attribute.i != 0) or attribute.name == "dilations",
+    "transposed_lengths": lambda attribute: attribute.name in ("auto_pad", "output_shape"),
+    _OLD_AXES: lambda attribute: attribute.name == "axes" and min(attribute.ints, default=0) < 0,
+}
+"""Conditions that hold only for nodes with such an attribute."""
 _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "attention_sizes": _attention_errs,
     "index_rank": _gather_nd_errs,
     "any_shape": _stft_errs,
     "rank_of_rows": _rank_errs,
     "last_window": _window_errs,
+    "transposed_lengths": _transposed_errs,
+    _OLD_AXES: _old_axes_err,
     "scaled_lengths": _scale_errs,
     "length_of_floats": _range_errs,
 }

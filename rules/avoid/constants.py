@@ -14,6 +14,8 @@ from ...rewriter.graph.node import Node
 
 _MOST_BYTES = 1 << 20
 """The largest size in bytes of a value that is written down in place of the nodes that compute it."""
+_NARROW = frozenset(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16")))
+"""What some runtimes read wrongly in a constant, and write rightly in a Cast."""
 
 
 @avoid("Constant without the attribute value", "Constant", opset=9)
@@ -59,6 +61,25 @@ def fold_constants(node: Node) -> None:
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
     if node.op_type != "Constant" and not is_comparison:
         _fold(node)
+
+
+@avoid("Constant of bool, or of 8 or 16 bits", EVERY_OPERATOR, opset=9)
+def widen(node: Node) -> None:
+    """A constant operand becomes one of float or int32, and a Cast.
+
+    It is exact for all types: float has every number of float16, and int32 those of the integers.
+    """
+    for position in range(len(node.inputs)):
+        value = node.constant(position)
+        if value is None or value.dtype not in _NARROW or _is_cast(node, position):
+            continue
+        wide = node.op.const(value, TensorProto.FLOAT if value.dtype == np.float16 else TensorProto.INT32)
+        node.set_input(position, node.keep(node.op.Cast(wide, to=node.need_elem_type(position))))
+
+
+def _is_cast(node: Node, position: int) -> bool:
+    maker = node.maker(position)
+    return maker is not None and maker.op_type == "Cast"
 
 
 def _fold(node: Node) -> None:

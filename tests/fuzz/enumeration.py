@@ -115,7 +115,7 @@ def cases(op_type: str, version: int, seed: int, limit: int, within: Space | Non
         if not space.fits(version, choice):
             continue
         try:
-            model, feeds = _Builder(schema, choice, values).build()
+            model, feeds = Builder(schema, choice, values).build()
         except UnfitError:
             continue
         covered.update(_pairs(choice))
@@ -181,7 +181,7 @@ def _types(schema: OpSchema, allowed: Sequence[str]) -> list[str]:
     return kinds + common
 
 
-class _Builder:
+class Builder:
     """One model of one node, as a choice says."""
 
     def __init__(self, schema: OpSchema, choice: Choice, source: np.random.Generator) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from helpers import model
+from helpers import convert_version, model, run
 from onnx import TensorProto, TypeProto, helper
 
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.opsets import inference, type_protos
 from split_rewrite.rewriter.opsets.misinferred import is_wrongly_inferred, may_be_wrong, usable_data
 
@@ -37,6 +39,12 @@ def test_an_operator_of_another_domain_is_not_judged() -> None:
         ("y = MaxPool <kernel_shape = [2], ceil_mode = 1> (x)", True),
         ("y = MaxPool <kernel_shape = [2], ceil_mode = 0> (x)", False),
         ("y = MaxPool <kernel_shape = [2]> (x)", False),
+        ("y = MaxPool <kernel_shape = [2], dilations = [2]> (x)", True),
+        ("y = ConvTranspose (x, w)", False),
+        ("y = ConvTranspose <output_shape = [2]> (x, w)", True),
+        ("y = Squeeze <axes = [-1]> (x)", True),
+        ("y = Squeeze <axes = [0]> (x)", False),
+        ("y = Unsqueeze (x, a)", False),
     ],
 )
 def test_what_may_be_inferred_wrongly(text: str, may: bool) -> None:
@@ -65,6 +73,26 @@ OPEN = {
     ),
     "range": (13, "", "float s = {0.3}, float e = {10.3}, float d = {1}", "y = Range (s, e, d)", None),
     "certain-range": (13, "", "float s = {0}, float e = {10.5}, float d = {1}", "y = Range (s, e, d)", (11,)),
+    "dilated": (13, "float[1,1,7] x", "", 'y = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)', None),
+    "certain-same": (13, "float[1,1,7] x", "", 'y = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3]> (x)', (1, 1, 7)),
+    "transposed": (
+        13,
+        "float[1,1,4] x, float[1,1,2] w",
+        "",
+        'y = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)',
+        None,
+    ),
+    "certain-transposed": (
+        13,
+        "float[1,1,4] x, float[1,1,2] w",
+        "",
+        'y = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2]> (x, w)',
+        (1, 1, 8),
+    ),
+    "transposed-to-less": (13, "float[1,1,4] x, float[1,1,3] w", "", "y = ConvTranspose <output_shape = [2]> (x, w)", None),
+    "axes-from-the-end-below-11": (9, "float[2,3] x", "", "y = Unsqueeze <axes = [-1, -3]> (x)", None),
+    "squeezed-from-the-end-below-11": (9, "float[2,1,3,1] x", "", "y = Squeeze <axes = [-1, -3]> (x)", None),
+    "certain-axes": (11, "float[2,3] x", "", "y = Unsqueeze <axes = [-1, -3]> (x)", (2, 1, 3, 1)),
     "certain-pool": (13, "float[1,1,4] x", "", "y = MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x)", (1, 1, 2)),
 }
 
@@ -109,3 +137,38 @@ def test_the_scores_of_attention_behind_a_past_of_unknown_length(past: str, scor
     )
     assert found is not None
     assert type_protos.shape_of(found.graph.output[1].type) == scores
+
+
+MISREAD = {
+    "dilated": ('h = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)', "[1,1,5]"),
+    "transposed": ('h = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)', "[1,1,11]"),
+    "scale": ("h = Resize (x, , s)", "[1,1,12]"),
+}
+
+
+@pytest.mark.parametrize("case", MISREAD)
+def test_nothing_is_computed_of_a_shape_that_runtimes_misread(case: str) -> None:
+    """onnxruntime puts what onnx infers in the place of a new Shape, and fails on the sizes that follow from it."""
+    text, shape = MISREAD[case]
+    stored = "<float[1,1,2] w = {1, 2}, float[3] s = {1, 1, 2.6}>"
+    proto = model(
+        f"g (float[1,1,5] x) => (float[] y, float[] z) {stored} {{ {text} y, z = Split<axis = 2, num_outputs = 2>(h) }}", 18
+    )
+    for value in proto.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(proto, 17)
+    misread = f"its form needs the shape of 'h', which runtimes take for {shape}, though it may be another"
+    assert misread in str(caught.value)
+    assert "state its type with --declare h:float" in str(caught.value)
+
+
+def test_a_shape_that_is_declared_is_read() -> None:
+    text = 'h = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)'
+    proto = model(
+        f"g (float[1,1,7] x) => (float[1,1,3] y, float[1,1,2] z) {{ {text} y, z = Split<axis = 2, num_outputs = 2>(h) }}", 18
+    )
+    result = convert_version(proto, 17, options=Options(declare={"h": "float[1,1,5]"})).model
+    x = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
+    for found, expected in zip(run(result, {"x": x}), run(proto, {"x": x}), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from helpers import assert_rewrites, model, run
+
+from split_rewrite.rewriter import Options, convert_version
 
 REWRITES = [
     (
@@ -37,6 +40,13 @@ REWRITES = [
         "g (float[3] x) => (float[3] y) <float a = {1}, float b = {2}> { c = Add(a, b) y = Add(c, x) }",
         "{ c = Constant <value = float {3}> () y = Add (c, x) }",
     ),
+    (
+        "constants.widen",
+        "Constant of bool, or of 8 or 16 bits",
+        13,
+        "g (float[2] x) => (float[2] y) <int8[2] w = {-3, 4}> { c = Cast<to = 1>(w) y = Add(c, x) }",
+        "<int32[2] v = {-3, 4}> { w = Cast <to = 3> (v) c = Cast <to = 1> (w) y = Add (c, x) }",
+    ),
 ]
 
 
@@ -44,3 +54,17 @@ REWRITES = [
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+def test_constants_of_half_precision_become_floats(tmp_path: Path) -> None:
+    before = "g (float16[2] x) => (float16[2] y) <float16[2] w = {15360, 16896}> { y = Mul(w, x) }"
+    after = "<float[2] v = {1, 3}> { w = Cast <to = 10> (v) y = Mul (w, x) }"
+    assert_rewrites(before, after, "constants.widen", 13, 13, for_a_runtime("Constant of bool, or of 8 or 16 bits", tmp_path))
+
+
+def test_an_operator_that_is_not_on_the_list_is_expressed_though_its_constants_are_widened() -> None:
+    before = model("g (float[4] x) => (uint8[4] y) <float s = {0.5}, uint8 z = {3}> { y = QuantizeLinear(x, s, z) }", 13)
+    result = convert_version(before, 13, options=Options(for_runtimes=["mnn-3.6"])).model
+    assert "QuantizeLinear" not in {node.op_type for node in result.graph.node}
+    x = np.array([-1.5, 0.25, 0.75, 200], np.float32)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], np.array([0, 3, 5, 255], np.uint8))
