@@ -182,3 +182,36 @@ def test_what_is_wrong_at_the_opset_of_the_model_is_said() -> None:
 def test_names_are_a_collection() -> None:
     with pytest.raises(TypeError, match="for_runtimes has to be a collection of names of runtimes, not 'mnn'"):
         Options(for_runtimes="mnn")
+
+
+RNN = "<float[1,4,2] w = {{1, 2, 3, 4, 5, 6, 7, 8}}, float[1,4,1] r = {{1, 2, 3, 4}}{more}> {{ y = LSTM<hidden_size = 1{attributes}>({inputs}) }}"
+NOT_TAKEN = {
+    "no-kernel": (
+        "onnxruntime-1.16",
+        "g (double[2] x) => (double[2] y) { y = Elu(x) }",
+        "the type of 'x' is double, not float or float16",
+    ),
+    "no-kernel-here": ("onnxruntime-1.32", "g (double[2] x) => (double[2] y) { y = Elu(x) }", "the type of 'x' is double"),
+    "clip": ("mnn-3.6", ("", ", clip = 0.5", "x, w, r"), "it has clip"),
+    "peepholes": ("openvino-2026.4", (", float[1,3] p = {1, 2, 3}", "", "x, w, r, , , , , p"), "it has P"),
+    "forgets": ("opencv-4.12", ("", ", input_forget = 1", "x, w, r"), "input_forget is 1, not 0"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_TAKEN)
+def test_what_a_runtime_computes_otherwise_is_refused(case: str) -> None:
+    name, text, reason = NOT_TAKEN[case]
+    if isinstance(text, tuple):
+        more, attributes, inputs = text
+        text = "g (float[3,1,2] x) => (float[3,1,1,1] y) " + RNN.format(more=more, attributes=attributes, inputs=inputs)
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(text, 13), options=Options(for_runtimes=[name]))
+    assert f"does not allow it: {reason}" in str(caught.value) or f"; {reason}" in str(caught.value)
+
+
+def test_an_input_of_a_type_that_is_not_taken() -> None:
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model("g (float16[2] x) => (float16[2] y) { y = Relu(x) }", 13), options=Options(for_runtimes=["mnn-3.6"]))
+    assert "Alibaba MNN 3.6 takes no inputs of type float16. Hint: let the model take another type, and cast it" in str(
+        caught.value
+    )
