@@ -71,15 +71,16 @@ def widen(node: Node) -> None:
     """
     for position in range(len(node.inputs)):
         value = node.constant(position)
-        if value is None or value.dtype not in _NARROW or _is_cast(node, position):
+        if value is None or value.dtype not in _NARROW or not _is_stored(node, position):
             continue
         wide = node.op.const(value, TensorProto.FLOAT if value.dtype == np.float16 else TensorProto.INT32)
         node.set_input(position, node.keep(node.op.Cast(wide, to=node.need_elem_type(position))))
 
 
-def _is_cast(node: Node, position: int) -> bool:
+def _is_stored(node: Node, position: int) -> bool:
+    """Whether the value is written in the model, and not computed from what is."""
     maker = node.maker(position)
-    return maker is not None and maker.op_type == "Cast"
+    return maker is None or maker.op_type == "Constant"
 
 
 def _fold(node: Node) -> None:

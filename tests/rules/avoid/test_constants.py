@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from avoiding import for_a_runtime
 from helpers import assert_rewrites, model, run
+from onnx import helper
 
 from split_rewrite.rewriter import Options, convert_version
 
@@ -68,3 +69,13 @@ def test_an_operator_that_is_not_on_the_list_is_expressed_though_its_constants_a
     assert "QuantizeLinear" not in {node.op_type for node in result.graph.node}
     x = np.array([-1.5, 0.25, 0.75, 200], np.float32)
     np.testing.assert_array_equal(run(result, {"x": x})[0], np.array([0, 3, 5, 255], np.uint8))
+
+
+def test_what_is_computed_of_constants_is_not_widened() -> None:
+    """Another rule writes such a condition as a comparison: the two would follow each other for ever."""
+    before = model("g (float[2] x) => (float[2] y) <bool[2] c = {1, 0}> { y = Where(c, x, x) }", 13)
+    before.graph.node[0].input[2] = "c_as_float"
+    before.graph.node.insert(0, helper.make_node("Cast", ["c"], ["c_as_float"], to=1))
+    result = convert_version(before, 13, options=Options(for_runtimes=["mnn-3.6"])).model
+    x = np.array([3, 4], np.float32)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], [3, 0])
