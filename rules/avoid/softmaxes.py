@@ -1,7 +1,8 @@
 """Softmax and LogSoftmax before opset 13, which flatten their input to a matrix: all axes from `axis` on become one; and those of
-float16, for which some runtimes have no kernel and put a wrong function in place.
+float16, for which some runtimes have no kernel and put a wrong function in place, as for LayerNormalization.
 
-https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-1, Softmax-11)
+https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-1, Softmax-11),
+https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ def _with_last_axis(node: Node, axis: int) -> str:
     return node.op.Reshape(node.input(0), node.op.int64([0] * axis + [-1]))
 
 
-@avoid("Softmax of float16 from opset 18 on", ("Softmax", "LogSoftmax"), opset=18)
+@avoid("Softmax or LayerNormalization of float16 from opset 18 on", ("LayerNormalization", "LogSoftmax", "Softmax"), opset=18)
 def in_float(node: Node) -> None:
     """The node computes in float, between Casts. It is right up to the last bits of float16, for all lengths."""
     if node.need_elem_type() != TensorProto.FLOAT16:
         return
     node.approximate = True
-    node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.FLOAT))
+    for position, value in enumerate(node.inputs):
+        if value and node.need_elem_type(position) == TensorProto.FLOAT16:
+            node.set_input(position, node.op.Cast(value, to=TensorProto.FLOAT))
     output = node.output(0)
     node.after.Cast(node.detach_output(0, "in_float"), output=output, to=TensorProto.FLOAT16)

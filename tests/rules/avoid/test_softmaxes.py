@@ -28,17 +28,31 @@ REWRITES = [
     ),
     (
         "softmaxes.in_float",
-        "Softmax of float16 from opset 18 on",
+        "Softmax or LayerNormalization of float16 from opset 18 on",
         18,
         "g (float16[2,3] x) => (float16[2,3] y) { y = Softmax(x) }",
         "{ float_x = Cast <to = 1> (x) in_float = Softmax (float_x) y = Cast <to = 10> (in_float) }",
+    ),
+    (
+        "softmaxes.in_float",
+        "Softmax or LayerNormalization of float16 from opset 18 on",
+        18,
+        "g (float16[2,3] x, float16[3] w) => (float16[2,3] y) { y = LayerNormalization(x, w) }",
+        """
+            {
+              float_x = Cast <to = 1> (x)
+              float_w = Cast <to = 1> (w)
+              in_float = LayerNormalization (float_x, float_w)
+              y = Cast <to = 10> (in_float)
+            }
+        """,
     ),
 ]
 
 
 def test_a_softmax_of_floats_stays(tmp_path: Path) -> None:
     before = model("g (float[2,3] x) => (float[2,3] y) { y = Softmax(x) }", 18)
-    assert converted(before, "Softmax of float16 from opset 18 on", tmp_path).graph.node == before.graph.node
+    assert converted(before, "Softmax or LayerNormalization of float16 from opset 18 on", tmp_path).graph.node == before.graph.node
 
 
 @pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
