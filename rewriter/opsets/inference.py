@@ -11,11 +11,19 @@ from onnx.shape_inference import InferenceError
 
 from ..process import child_call
 from . import unread
-from .all_nodes import GRAPHS, graphs
+from .all_nodes import GRAPHS, graphs, nodes_with_opset
 from .facts import DEFAULT_DOMAINS
 from .foreign import models, schemas
 from .foreign.types import infer as types_of_foreign
-from .misinferred import WRONG_SYMBOLS, is_wrongly_inferred, keeps_its_input, may_be_wrong_in, usable_data, wrongly_inferred
+from .misinferred import (
+    WRONG_SYMBOLS,
+    is_wrongly_inferred,
+    keeps_its_input,
+    may_be_wrong,
+    may_be_wrong_in,
+    usable_data,
+    wrongly_inferred,
+)
 from .ml_types import ML, state_ml_types
 from .stand_ins import hidden, may_need_stand_ins, put_stand_ins, take_stand_ins_back
 from .type_protos import Shape, shape_of, shapeless, tensor_type
@@ -49,7 +57,8 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
 def misread(model: onnx.ModelProto) -> dict[str, Shape]:
     """The shapes that onnx finds although they are not certain: name of a value in any graph → shape. Runtimes believe them."""
     serialized = model.SerializeToString()
-    if not may_be_wrong_in(serialized, _oldest_opset(model)):
+    is_possible = may_be_wrong_in(serialized, _oldest_opset(model))
+    if not is_possible or not any(may_be_wrong(node, opset) for node, opset in nodes_with_opset(model)):
         return {}
     plain, known = _infer_isolated(serialized), infer_model(model)
     if plain is None or known is None:

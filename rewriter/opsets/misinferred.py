@@ -87,16 +87,19 @@ def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str,
 
 def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
     """Whether the serialized model of this opset contains the name of such an operator. Looking at all nodes would take longer."""
-    names = facts.with_word("misinferred")
-    return any(
-        op_type.encode() in serialized for op_type in names if opset < 11 or facts.of(op_type).word("misinferred") != _OLD_AXES
-    )
+    return any(op_type.encode() in serialized for op_type in facts.with_word("misinferred") if _word(op_type, opset))
 
 
-def may_be_wrong(node: onnx.NodeProto) -> bool:
+def may_be_wrong(node: onnx.NodeProto, opset: int) -> bool:
     """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
-    word = facts.of(node.op_type).word("misinferred")
+    word = _word(node.op_type, opset)
     return bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
+
+
+def _word(op_type: str, opset: int) -> str:
+    """The condition under which onnx infers nodes of this operator wrongly at `opset`; "" where there is none."""
+    word = facts.of(op_type).word("misinferred")
+    return "" if word == _OLD_AXES and opset >= 11 else word
 
 
 def is_wrongly_inferred(
@@ -257,7 +260,10 @@ def _range_errs(found: _Inferred) -> bool:
 
 _OLD_AXES = "old_axes"
 _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
-    "last_window": lambda attribute: (attribute.name == "ceil_mode" and attribute.i != 0) or attribute.name == "dilations",
+    "last_window": lambda attribute: (
+        (attribute.name == "ceil_mode" and attribute.i != 0)
+        or (attribute.name == "dilations" and max(attribute.ints, default=1) > 1)
+    ),
     "transposed_lengths": lambda attribute: attribute.name in ("auto_pad", "output_shape"),
     _OLD_AXES: lambda attribute: attribute.name == "axes" and min(attribute.ints, default=0) < 0,
 }

@@ -138,7 +138,7 @@ class _Propagation:
             raise _Unknown
 
     def _infer(self, node: NodeProto) -> list[int]:
-        if misinferred.may_be_wrong(node):
+        if misinferred.may_be_wrong(node, self._opset):
             raise _Unknown
         if misinferred.keeps_its_input(node.op_type, self._opset) and len(node.output) == 1:
             return [self._values[node.input[0]]]

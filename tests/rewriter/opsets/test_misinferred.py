@@ -40,6 +40,7 @@ def test_an_operator_of_another_domain_is_not_judged() -> None:
         ("y = MaxPool <kernel_shape = [2], ceil_mode = 0> (x)", False),
         ("y = MaxPool <kernel_shape = [2]> (x)", False),
         ("y = MaxPool <kernel_shape = [2], dilations = [2]> (x)", True),
+        ("y = MaxPool <kernel_shape = [2], dilations = [1]> (x)", False),
         ("y = ConvTranspose (x, w)", False),
         ("y = ConvTranspose <output_shape = [2]> (x, w)", True),
         ("y = Squeeze <axes = [-1]> (x)", True),
@@ -48,7 +49,11 @@ def test_an_operator_of_another_domain_is_not_judged() -> None:
     ],
 )
 def test_what_may_be_inferred_wrongly(text: str, may: bool) -> None:
-    assert may_be_wrong(onnx.parser.parse_node(text)) is may
+    assert may_be_wrong(onnx.parser.parse_node(text), 10) is may
+
+
+def test_from_11_on_axes_count_from_the_end() -> None:
+    assert not may_be_wrong(onnx.parser.parse_node("y = Squeeze <axes = [-1]> (x)"), 11)
 
 
 # Lengths by onnxruntime 1.32; onnx infers 12, 2, 10 and (1, 2) for the first of each.
