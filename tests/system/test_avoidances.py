@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from random import Random
 
 import avoidances
@@ -10,7 +12,10 @@ import pytest
 from avoidances import FINDINGS, OUTCOMES, Form, explore, forms
 from enumeration import versions
 
+from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 from split_rewrite.rewriter.engine.registry import EVERY_OPERATOR, registry
+from split_rewrite.rewriter.runtimes.probe_models import probes
+from split_rewrite.rewriter.runtimes.probing import NO_FORMS
 
 SAMPLE = 40
 """Forms with an operator, of each of which a few models of one version are tried."""
@@ -76,3 +81,22 @@ def test_a_rule_that_errs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(avoidances, "convert_version", as_less_or_equal)
     assert "wrong" in {finding.outcome for finding in explore(_form("Less", "Less"), 13, seed=0, limit=10)}
+
+
+QUIRK = """
+[[quirk]]
+form = "{}"
+effect = "wrong"
+evidence = "tried"
+"""
+
+
+def test_rules_do_not_follow_each_other_for_ever(tmp_path: Path) -> None:
+    """For a runtime that gets every form wrong, each probe is written in another form, or refused, in time."""
+    profile = tmp_path / "all.toml"
+    head = 'title = "All"\n[[release]]\nfrom = "1"\nopset = { min = 7, max = 22 }\nevidence = "tried"\n'
+    profile.write_text(head + "".join(QUIRK.format(form) for form in sorted({rule.form for rule in registry if rule.form})))
+    for probe in probes():
+        if probe.form not in NO_FORMS:
+            with suppress(UnconvertibleError):
+                convert_version(probe.model, compare="off", timeout=20, options=Options(for_runtimes=[str(profile)]))
