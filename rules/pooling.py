@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import helper
 
-from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.engine.registry import avoid, decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.same_padding import is_same_padded, same_padding, warn_where_length_differs, write_pads
@@ -121,13 +121,14 @@ def _mind_windows(node: Node) -> None:
         raise Unconvertible("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
 
 
+@avoid("Window behind the input", "MaxPool", opset=13)
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def drop_windows_behind_the_input(node: Node) -> None:
     """Where ceil_mode would add windows that cover padding only, it is replaced by padding that gives no such window.
 
     With auto_pad=SAME it is removed: the output has the length ceil(length / stride) in any case, and onnx infers another length
     below 22. Refused together with dilations, for which runtimes pad differently. With auto_pad=VALID it is removed where it adds
-    no window.
+    no window. It is exact for all types.
     """
     if is_same_padded(node) and node.attr("ceil_mode", 0):
         if _is_dilated(node):

@@ -15,7 +15,6 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ..pooling import drop_windows_behind_the_input
 from ..shared.crops import may_cut_what_is_added
 from ..shared.same_padding import lengths_along_axes, same_padding, write_pads
 
@@ -85,15 +84,6 @@ def _behind_the_axes(node: Node, pads: Sequence[int]) -> list[int]:
             last -= stride
         missing.append(max(last + reach - (size + before + after), 0))
     return missing
-
-
-@avoid("Window behind the input", "MaxPool", opset=11)
-def drop_windows(node: Node) -> None:
-    """A ceil_mode that adds windows which see only padding becomes padding that adds none.
-
-    It is exact for all types. The lengths of the axes have to be known, and auto_pad may not go with dilations.
-    """
-    drop_windows_behind_the_input(node)
 
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)

@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from avoiding import converted
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible
@@ -432,3 +433,20 @@ def test_rounding_up_beside_valid_stays_where_it_makes_a_window():
     }"""
     (node,) = convert_version(model(text, 22), 21).model.graph.node
     assert any(attribute.name == "ceil_mode" and attribute.i == 1 for attribute in node.attribute)
+
+
+def test_a_window_behind_the_input_is_dropped_for_a_runtime_that_counts_it(tmp_path):
+    before = model(
+        "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }", 13
+    )
+    result = converted(before, "Window behind the input", tmp_path)
+    assert {attribute.name for attribute in result.graph.node[0].attribute} == {"kernel_shape", "pads", "strides"}
+    x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], x[..., ::2])
+
+
+def test_a_last_window_that_sees_the_input_stays(tmp_path):
+    before = model(
+        "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [3], strides = [2], ceil_mode = 1>(x) }", 13
+    )
+    assert converted(before, "Window behind the input", tmp_path).graph.node == before.graph.node

@@ -49,13 +49,6 @@ REWRITES = [
         "{ y = AveragePool <kernel_shape = [3], pads = [1, 2], strides = [2]> (x) }",
     ),
     (
-        "windows.drop_windows",
-        "Window behind the input",
-        13,
-        "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }",
-        "{ y = MaxPool <kernel_shape = [1], pads = [0, 0], strides = [2]> (x) }",
-    ),
-    (
         "windows.pad_norm_first",
         "LpPool with padding",
         13,
