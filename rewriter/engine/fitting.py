@@ -172,7 +172,7 @@ class Fitting:
             position = len(model.proto.graph.node) - 1 - sum(proto.domain == READER for proto in model.proto.graph.node)
             before = list(model.proto.graph.node)[:position]
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
-            went = any(change.rule == way.name for change in outcome.changes)
+            went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
             if not went and not (outcome.blockers and outcome.blockers[0].op_type != node.op_type):
                 continue  # the node does not have the form that the way replaces
             if outcome.blockers:

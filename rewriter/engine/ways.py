@@ -45,6 +45,10 @@ class Ways:
             rule = self._registry.decomposition(node.op_type)
             yield Way(f"expansion.{node.op_type}" if rule is None else rule.name)
 
+    def is_avoidance(self, rule: str, op_type: str) -> bool:
+        """Whether the rule called `rule` writes nodes of the operator for a runtime, whichever way they then take."""
+        return any(each.name == rule for each in self._registry.avoidances(op_type))
+
     def go(self, way: Way, node: Task) -> bool:
         """Write the node in the form of `way`; False where it does not have that form. Raises Unconvertible."""
         node.lineage = (*node.lineage, way.name)

@@ -11,6 +11,7 @@ Operators of which no model loads in a release are listed at the end.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -23,6 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported
+
 import onnxruntime
 from enumeration import Builder, Case, UnfitError, cases, versions
 from onnx.defs import OpSchema, get_schema
