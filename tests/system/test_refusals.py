@@ -127,8 +127,8 @@ REFUSED: dict[str, Refusal] = {
         11, 10, "scan_input_axes[0] is -1, and the rank that it counts from is unknown",
     ),
     "misread-shape": Refusal(
-        "g (float[1, 1, 5] x) => (float[A, B, C] y, float[A, B, D] z) <float[3] s = {1, 1, 2.6}> {h = Resize(x, ABSENT, s) y, z = Split<axis = 2, num_outputs = 2>(h)}",
-        18, 17, "its form needs the shape of 'h', which runtimes take for [1,1,12], though it may be another",
+        "g (float[1, 1, 5] x) => (float[A, B, C] y, float[A, B, D] z) {h = MaxPool<auto_pad = \"SAME_UPPER\", kernel_shape = [3], dilations = [2]>(x) y, z = Split<axis = 2, num_outputs = 2>(h)}",
+        18, 17, "its form needs the shape of 'h', which runtimes take for [1,1,5], though it may be another",
     ),
     "unknown-number-of-axes": Refusal(
         "g (float[2, 3, 4] x, int64[N] a) => (float[A, B, C] y) {y = ReduceMax(x, a)}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import onnx
 import onnx.parser
@@ -145,9 +147,9 @@ def test_the_scores_of_attention_behind_a_past_of_unknown_length(past: str, scor
 
 
 MISREAD = {
-    "dilated": ('h = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)', "[1,1,5]"),
-    "transposed": ('h = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)', "[1,1,11]"),
-    "scale": ("h = Resize (x, , s)", "[1,1,12]"),
+    "dilated": ('h = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)', r"\[1,1,5\]"),
+    "transposed": ('h = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)', r"\[1,1,11\]"),
+    "scale": ("h = Resize (x, , s)", r"\[1,1,1[23]\]"),
 }
 
 
@@ -164,7 +166,7 @@ def test_nothing_is_computed_of_a_shape_that_runtimes_misread(case: str) -> None
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(proto, 17)
     misread = f"its form needs the shape of 'h', which runtimes take for {shape}, though it may be another"
-    assert misread in str(caught.value)
+    assert re.search(misread, str(caught.value))
     assert "state its type with --declare h:float" in str(caught.value)
 
 
