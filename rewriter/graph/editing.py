@@ -12,6 +12,7 @@ from onnx import NodeProto, TensorProto
 
 from ..errors import Unconvertible
 from ..storage.payload import element_dtype
+from .knowledge.declarations import show
 from .operators import Operators
 from .protos import GRAPH_HOLDERS, reads
 from .scope import Scope
@@ -263,9 +264,9 @@ class Editing(Stored):
 
     def _require_certain(self, op_type: str, inputs: Sequence[str]) -> None:
         """Raises Unconvertible where a new node reads a shape that runtimes infer wrongly: they would put that in its place."""
-        if op_type == "Shape" and (wrong := self._scope.model.misread.get(inputs[0])):
-            shown = f"[{','.join('?' if dim is None else str(dim) for dim in wrong)}]"
-            reason = f"its form needs the shape of '{inputs[0]}', which runtimes take for {shown}, though it may be another"
+        wrong = self._scope.model.misread.get(inputs[0]) if op_type == "Shape" else None
+        if wrong is not None:
+            reason = f"its form needs the shape of '{inputs[0]}', which runtimes take for {show(wrong)}, though it may be another"
             raise Unconvertible(reason, self.shape_hint(inputs[0]))
 
     def remove(self) -> None:

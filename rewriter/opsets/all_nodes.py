@@ -27,14 +27,6 @@ def with_inner(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
                 yield from with_inner(graph.node)
 
 
-def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """The main graph of the model and those within it."""
-    yield model.graph
-    for node in with_inner(model.graph.node):
-        for attribute in node.attribute:
-            yield from (attribute.g, *attribute.graphs) if attribute.type in GRAPHS else ()
-
-
 def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), 0)
 

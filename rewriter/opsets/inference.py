@@ -11,7 +11,7 @@ from onnx.shape_inference import InferenceError
 
 from ..process import child_call
 from . import unread
-from .all_nodes import GRAPHS, graphs, nodes_with_opset
+from .all_nodes import GRAPHS, nodes_with_opset
 from .facts import DEFAULT_DOMAINS
 from .foreign import models, schemas
 from .foreign.types import infer as types_of_foreign
@@ -26,7 +26,7 @@ from .misinferred import (
 )
 from .ml_types import ML, state_ml_types
 from .stand_ins import hidden, may_need_stand_ins, put_stand_ins, take_stand_ins_back
-from .type_protos import Shape, shape_of, shapeless, tensor_type
+from .type_protos import shapeless, tensor_type
 
 
 def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -54,26 +54,15 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     return inferred
 
 
-def misread(model: onnx.ModelProto) -> dict[str, Shape]:
-    """The shapes that onnx finds although they are not certain: name of a value in any graph → shape. Runtimes believe them."""
+def infer_as_runtimes(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """A copy of `model` with what onnx infers, right or wrong; None where inference crashes or refuses the model, or where no node
+    may be inferred wrongly.
+    """
     serialized = model.SerializeToString()
     is_possible = may_be_wrong_in(serialized, _oldest_opset(model))
     if not is_possible or not any(may_be_wrong(node, opset) for node, opset in nodes_with_opset(model)):
-        return {}
-    plain, known = _infer_isolated(serialized), infer_model(model)
-    if plain is None or known is None:
-        return {}
-    certain = _shapes(known)
-    return {name: shape for name, shape in _shapes(plain).items() if certain.get(name) != shape}
-
-
-def _shapes(model: onnx.ModelProto) -> dict[str, Shape]:
-    found: dict[str, Shape] = {}
-    for graph in graphs(model):
-        for value in (*graph.value_info, *graph.output):
-            if (shape := shape_of(value.type)) is not None:
-                found[value.name] = shape
-    return found
+        return None
+    return _infer_isolated(serialized)
 
 
 def _oldest_opset(model: onnx.ModelProto) -> int:

@@ -103,6 +103,21 @@ def infer_sized(serialized: bytes) -> ModelProto | None:
     return inference.infer_model(sized)
 
 
+def misread(serialized: bytes) -> dict[str, Shape]:
+    """The shapes that onnx infers although they are not certain, and that runtimes believe: name of a value → shape."""
+    model = ModelProto.FromString(serialized)
+    believed = inference.infer_as_runtimes(model)
+    certain = None if believed is None else inference.infer_model(model)
+    if believed is None or certain is None:
+        return {}
+    known = _all_shapes(certain)
+    return {name: shape for name, shape in _all_shapes(believed).items() if known.get(name) != shape}
+
+
+def _all_shapes(model: ModelProto) -> dict[str, Shape]:
+    return {name: shape for graph in _graphs(model) for name, shape in shapes_of(graph).items()}
+
+
 def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[str, TypeProto]:
     """The types of those inputs of `graph` for which it stores a value: the type of the value. If the value is `overridable`, it is
     what this type has in common with the declared one, because only that holds for other values too.

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto
 
 from ...cached import cached_property
-from ...opsets import function_inference, inference
+from ...opsets import function_inference
 from ...opsets.type_protos import Shape
 from ...storage.skeleton import Skeleton
 from ..protos import default_opset, may_hold_graphs
@@ -113,8 +113,8 @@ class Original:
 
     @cached_property
     def misread(self) -> dict[str, Shape]:
-        """The shapes that runtimes which infer them as onnx does believe, and that are not certain."""
-        return inference.misread(onnx.ModelProto.FromString(self._without_defaults()))
+        """The shapes that onnx infers although they are not certain, and that runtimes believe."""
+        return declarations.misread(self._without_defaults())
 
     @cached_property
     def propagated(self) -> Propagated | None:
