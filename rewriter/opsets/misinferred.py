@@ -217,7 +217,9 @@ def _old_axes_err(found: _Inferred) -> bool:
     if data is None or result is None or min(axes, default=0) >= 0:
         return False
     if found.node.op_type == "Squeeze":
-        return list(result) != [dim for index, dim in enumerate(data) if index not in {axis % len(data) for axis in axes}]
+        return not data or list(result) != [
+            dim for index, dim in enumerate(data) if index not in {axis % len(data) for axis in axes}
+        ]
     rank = len(data) + len(axes)
     added, dims = {axis % rank for axis in axes}, iter(data)
     return list(result) != [1 if index in added else next(dims, None) for index in range(rank)]

@@ -28,6 +28,11 @@ def test_the_rank_of_what_indices_of_unknown_length_pick(length: int | None, is_
     assert is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, length]), types(y=[5, 4]), {}) is is_wrong
 
 
+def test_a_scalar_has_no_axis_to_squeeze() -> None:
+    node = onnx.parser.parse_node("y = Squeeze <axes = [-1]> (x)")
+    assert is_wrongly_inferred(node, types(x=[]), types(y=[]), {})
+
+
 def test_an_operator_of_another_domain_is_not_judged() -> None:
     node = onnx.parser.parse_node("y = own.GatherND (x, i)")
     assert not is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, None]), types(y=[5, 4]), {})
