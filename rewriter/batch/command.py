@@ -26,7 +26,7 @@ from .inputs import plan
 from .many import run
 from .paths import is_uri
 from .record import Record, check_record
-from .task import ModelReport, Request
+from .task import ModelReport, Request, Task, kept_files
 
 Say = Callable[[str, bool], None]
 """A function that prints one line of text; the second argument is True where the line is an error or a warning."""
@@ -76,7 +76,7 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     Raises: SplitRewriteError, before anything is converted, where the run cannot begin.
     """
     begun = time.monotonic()
-    tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, len(tasks)))
+    tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, tasks))
     for path in [*wanted.records, *filter(None, [wanted.resume])]:
         check_record(path)
     for path, _ in files_in(wanted.reports, lambda format: not format.is_record):
@@ -110,14 +110,16 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     return totals.exit_status
 
 
-def _other_files(wanted: Wanted, options: Options, models: int) -> list[NamedFile]:
-    """All files that the run reads and writes beside the models, which are so many, and their lists."""
-    files = [*files_of_options(options), *(NamedFile(INPUT_DATA, path) for path in wanted.samples)]
+def _other_files(wanted: Wanted, options: Options, tasks: Sequence[Task]) -> list[NamedFile]:
+    """All files that the run reads and writes for `tasks` beside the models and their lists."""
+    files = [*files_of_options(options), *kept_files(tasks, options), *(NamedFile(INPUT_DATA, path) for path in wanted.samples)]
     files += [NamedFile(REPORT, path) for path in wanted.reports if path != STREAM]
     files += [] if wanted.resume is None else [NamedFile(RECORD, wanted.resume)]
     folders = map(_folder_of_pages, wanted.overviews)
     files += [
-        NamedFile(PAGE_OF_MODEL, os.path.join(folder, _page_name(number))) for folder in folders for number in range(1, models + 1)
+        NamedFile(PAGE_OF_MODEL, os.path.join(folder, _page_name(number)))
+        for folder in folders
+        for number in range(1, len(tasks) + 1)
     ]
     return [*files, *standard_output()]
 

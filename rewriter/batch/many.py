@@ -18,7 +18,7 @@ from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan
 from .memory import memory_need
-from .task import ModelReport, Request, Task
+from .task import ModelReport, Request, Task, kept_files
 
 _MOST_SUBMITTED = 2000
 """The number of tasks that an executor holds at most at any time, so that a million inputs do not become a million futures."""
@@ -60,7 +60,8 @@ def convert_many(
     arguments.check_limit("memory", memory)
     request = Request(target, compare, options, timeout, memory)
     check_sendable(request)
-    tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place, lambda _: files_of_options(options))
+    folder = None if into is None else os.path.join(into, "")
+    tasks = plan(paths, folder, in_place, lambda tasks: [*files_of_options(options), *kept_files(tasks, options)])
     return run(tasks, request, executor)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -15,8 +15,10 @@ import numpy as np
 
 from ..cached import cached_property
 from ..conversion.options import Comparing, Options, files_of_options
-from ..errors import Blocker
+from ..errors import Blocker, SplitRewriteError
 from ..report.json_document import Document
+from ..storage import KEPT, NamedFile, different_path
+from .paths import is_uri, local_path
 
 
 class Request(NamedTuple):
@@ -57,6 +59,15 @@ class Task(NamedTuple):
     earlier: Document | None = None
     problem: str = ""
     """Why there is nothing to convert, such as a folder that cannot be read; "" for a model."""
+
+
+def kept_files(tasks: Sequence[Task], options: Options) -> list[NamedFile]:
+    """The files that --keep-different may write for `tasks`. Raises: SplitRewriteError where one would be at a URI."""
+    paths = [(task.source, local_path(task.destination)) for task in tasks if task.destination and options.keep_different]
+    for _, path in paths:
+        if is_uri(path):
+            raise SplitRewriteError(f"{path}: --keep-different writes no file to a URI; name a local folder")
+    return [NamedFile(KEPT, different_path(path), model=source) for source, path in paths]
 
 
 @dataclass(frozen=True)

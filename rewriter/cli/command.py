@@ -252,6 +252,11 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     help="The time that the comparison may take; default: one second, or five times loading and running both models once.",
 )
 @click.option(
+    "--keep-different",
+    is_flag=True,
+    help="If the comparison fails, write the result to NAME.different.onnx beside OUTPUT. The exit status is 3 all the same.",
+)
+@click.option(
     "--input-data",
     type=Arrays(),
     multiple=True,

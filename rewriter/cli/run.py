@@ -162,6 +162,8 @@ def check_streams(source: str, output: str | None, given: dict[str, Any]) -> Non
         raise click.UsageError("OUTPUT is -, but standard output is a terminal: send it to a file or a program.")
     if STREAM in given["report"]:
         raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")
+    if given["keep_different"]:
+        raise click.UsageError("OUTPUT is -, and --keep-different writes a file beside OUTPUT: name a file.")
     if given["external_data"] not in ("auto", "inline"):
         raise click.UsageError("OUTPUT is -, so there can be no data file: use --external-data inline, or name a file.")
 

@@ -187,10 +187,21 @@ def _compare(
             break
     comparison = found[-1] if found[-1].status != "not compared" else found[0]
     if comparison.status == "different":
-        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
+        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}{_ways_on(comparison, options)}")
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison, _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
+
+
+def _ways_on(comparison: Comparison, options: Options) -> str:
+    """A sentence about what the user can do where outputs differ, or "" where the reason of `comparison` says it already."""
+    if comparison.last_bits:
+        return ""
+    ways = ["--keep-different keeps the result to look at"] if not options.keep_different else []
+    if comparison.outputs:  # of whole models
+        own = [] if options.samples is not None and options.samples.data else ["--input-data runs inputs of your own"]
+        ways = ["--compare nodes compares each changed node alone", *own, *ways]
+    return f". Hint: {', '.join(ways)}" if ways else ""
 
 
 def _remarks_on_saturation(conversion: Conversion, nodes: Sequence[str]) -> list[Remark]:

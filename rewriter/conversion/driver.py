@@ -16,13 +16,13 @@ from ..bridge.opening import AnyModel, Opened, open_model
 from ..engine.outcome import Change, Outcome, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import stamp
-from ..errors import CheckError, InvalidModelError, RuleError, UnconvertibleError
+from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
 from ..graph.model import Model
 from ..graph.survey import all_graphs
 from ..opsets.transitions import newest_opset
 from ..process import child_call
 from ..report.report import Report
-from ..storage import NamedFile, check_apart, check_destinations, files_of_model, require_new, spooled, stage
+from ..storage import KEPT, NamedFile, check_apart, check_destinations, different_path, files_of_model, require_new, spooled, stage
 from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
 from . import arguments
@@ -90,13 +90,19 @@ def convert_path(
     `announce` is called just before the temporary file is renamed to `destination`; if it raises an error, the file is not renamed.
     """
     target, options = checked(target, compare, options)
-    if options.no_clobber:
-        require_new(destination)
-    with opening_of(source, destination, [*others, *files_of_options(options)]) as opening:
+    kept = [NamedFile(KEPT, different_path(destination))] if options.keep_different else []
+    for path in (destination, *(file.path for file in kept)) if options.no_clobber else ():
+        require_new(path)
+    with opening_of(source, destination, [*others, *files_of_options(options), *kept]) as opening:
         opened, conversion = _convert(opening, target, options, compare)
         progress.stage("writing")
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
-            judgement = judge(conversion, compare, options, staged.path)
+            try:
+                judgement = judge(conversion, compare, options, staged.path)
+            except CompareError as error:
+                if not options.keep_different:
+                    raise
+                raise _kept(error, opened.skeleton, different_path(destination), options) from error
             report = _report(conversion, judgement, staged.notes, staged.data_files, os.fspath(destination))
             staged.pack()
             if options.no_clobber:
@@ -106,6 +112,14 @@ def convert_path(
             staged.commit()
     _log_report(report, f"converted to {os.fspath(destination)}")
     return report
+
+
+def _kept(error: CompareError, result: Skeleton, path: Path, options: Options) -> CompareError:
+    """Write `result`, whose comparison failed with `error`, to `path`. Returns the error that also names this file."""
+    with stage(result, path, external_data=options.external_data) as staged:
+        staged.pack()
+        staged.commit()
+    return CompareError(f"{error}; the result is in {path}")
 
 
 def dry_run(model: AnyModel, target: int | None, *, options: Options, others: Sequence[NamedFile] = ()) -> Done:

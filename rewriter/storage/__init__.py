@@ -4,6 +4,7 @@ from .conflicts import (
     ADAPTER,
     INPUT,
     INPUT_DATA,
+    KEPT,
     LIST,
     OUTPUT,
     PAGE_OF_MODEL,
@@ -19,7 +20,7 @@ from .conflicts import (
     standard_input,
     standard_output,
 )
-from .paths import check_destination, identity_of, require_new, write_text
+from .paths import check_destination, different_path, identity_of, require_new, write_text
 from .reading import read
 from .skeleton import Skeleton
 from .spool import SpooledFile, spooled, spooled_stream
@@ -29,6 +30,7 @@ __all__ = [
     "ADAPTER",
     "INPUT",
     "INPUT_DATA",
+    "KEPT",
     "LIST",
     "OUTPUT",
     "PAGE_OF_MODEL",
@@ -44,6 +46,7 @@ __all__ = [
     "check_destination",
     "check_destinations",
     "data_paths",
+    "different_path",
     "files_of_model",
     "identity_of",
     "read",

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from ..errors import SplitRewriteError
 
 Path_ = str | os.PathLike[str]
+PACKED = ".gz"
+"""The ending of the names of models that are compressed with gzip."""
 
 
 def check_destination(path: Path_) -> None:
@@ -25,6 +27,13 @@ def require_new(path: Path_) -> None:
     """Raises SplitRewriteError where anything exists at `path`."""
     if os.path.lexists(path):
         raise SplitRewriteError(f"{os.fspath(path)}: exists, and is not replaced because of --no-clobber")
+
+
+def different_path(path: Path_) -> Path:
+    """Where a result is kept that fails its comparison: out.different.onnx beside `path`, out.onnx."""
+    path = Path(path)
+    ending = "".join(path.suffixes[-2:]) if path.suffix == PACKED else path.suffix
+    return path.with_name(f"{path.name.removesuffix(ending)}.different{ending}")
 
 
 Place = tuple[int, int, str]

@@ -23,7 +23,7 @@ from . import wire
 from .data_files import DataFiles
 from .foreign_tensors import ForeignTensors
 from .layout import PAGE, Layout, lay_out
-from .paths import Destination, Path_, create, explained, identity_of, temporary_path
+from .paths import PACKED, Destination, Path_, create, explained, identity_of, temporary_path
 from .payload import Payload
 from .reading import data_locations
 from .skeleton import Skeleton
@@ -58,7 +58,7 @@ class Staged:
         """Compress the model file, if the name of its destination ends with .gz: whoever reads such a file unpacks it."""
         if not is_packed(self._destination.given):
             return
-        packed = temporary_path(self._destination.folder, ".gz")
+        packed = temporary_path(self._destination.folder, PACKED)
         try:
             with (
                 explained(self._destination.given),
@@ -221,7 +221,7 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
 
 def is_packed(path: Path_) -> bool:
     """Whether a model at `path` is compressed with gzip, as its name says."""
-    return os.fspath(path).endswith(".gz")
+    return os.fspath(path).endswith(PACKED)
 
 
 def data_names(model: str) -> Iterator[str]:

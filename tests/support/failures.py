@@ -397,6 +397,8 @@ class Row(NamedTuple):
     message: str
     """All of it; … for what differs from release to release."""
     circumstance: Circumstance = nothing
+    written: frozenset[str] = frozenset()
+    """The files that are there afterwards, and were not before."""
 
 
 def prepare(folder: Path, arguments: str) -> None:
@@ -413,12 +415,14 @@ def contents(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def assert_fails(folder: Path, arguments: str, status: int, message: str) -> None:
-    """One line that says `message`, as text of an error or in the frame that wrong usage has, and no file that was not there."""
+def assert_fails(folder: Path, arguments: str, status: int, message: str, written: frozenset[str] = frozenset()) -> None:
+    """One line that says `message`, as text of an error or in the frame that wrong usage has, and no file that was not there,
+    but those in `written`.
+    """
     before = contents(folder)
     ended = command_line(*arguments.split())
     assert (ended.status, ended.out) == (status, ""), ended.err
     line = re.fullmatch(r"(?:error: )?(?:Invalid value for '[^\n]*?': )?([^\n]*?)(?: \(--help shows the usage\))?\n", ended.err)
     assert line is not None, ended.err
     assert as_regex(message).fullmatch(line[1]), line[1]
-    assert contents(folder) == before
+    assert contents(folder) == before | written

@@ -113,8 +113,45 @@ def test_a_wrong_rule_is_found_by_the_comparison(cli_in: Cli, tmp_path: Path, mo
     before = contents(tmp_path)
     status, out, err = cli_in("m.onnx", "o.onnx", "-t", "17")
     assert (status, out) == (3, "")
-    assert re.fullmatch(r"error: outputs differ \(onnxruntime .*\): output 'b' differs: .*\n", err)
+    hint = (
+        "--compare nodes compares each changed node alone, --input-data runs inputs of your own, --keep-different keeps the result"
+    )
+    assert re.fullmatch(rf"error: outputs differ \(onnxruntime .*\): output 'b' differs: .*\. Hint: {hint} to look at\n", err)
     assert contents(tmp_path) == before
+    err = cli_in("m.onnx", "o.onnx", "-t", "17", "--compare", "nodes").err
+    assert re.fullmatch(r"error: .*\. Hint: --keep-different keeps the result to look at\n", err)
+
+
+def test_a_result_that_differs_is_kept_beside_the_output(cli_in: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
+    proto = model(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c"))
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.arange(2048, dtype=np.float32), "w"))
+    onnx.save(proto, "m.onnx")
+    Path("o.onnx").write_bytes(b"mine")
+    status, out, err = cli_in("m.onnx", "o.onnx", "-t", "17", "--keep-different", "--external-data", "split")
+    assert (status, out) == (3, "")
+    assert re.fullmatch(r"error: outputs differ .*\. Hint: .* of your own; the result is in o\.different\.onnx\n", err)
+    assert Path("o.onnx").read_bytes() == b"mine"
+    assert set(contents(tmp_path)) == {"m.onnx", "o.onnx", "o.different.onnx", "o.different.onnx.data"}
+    session = onnxruntime.InferenceSession("o.different.onnx", providers=["CPUExecutionProvider"])
+    assert [value.shape for value in session.run(None, {"x": np.zeros((2, 7), np.float32)})] == [(2, 3), (2, 1), (2, 3)]
+
+
+def test_what_keep_different_would_replace(cli_in: Cli, tmp_path: Path) -> None:
+    onnx.save(model(SPLIT), "o.different.onnx")
+    ended = cli_in("o.different.onnx", "o.onnx", "-t", "17", "--keep-different")
+    assert (ended.status, ended.err.splitlines()[-1]) == (
+        2,
+        "error: o.different.onnx: the file of --keep-different would replace INPUT, o.different.onnx; choose another name",
+    )
+    ended = cli_in("m.onnx", "o.onnx", "-t", "17", "--keep-different", "--no-clobber")
+    assert (ended.status, ended.err) == (2, "error: o.different.onnx: exists, and is not replaced because of --no-clobber\n")
+    Path("in").mkdir()
+    for name in ("a.onnx", "a.different.onnx"):
+        onnx.save(model(SPLIT), f"in/{name}")
+    ended = cli_in("in", "out/", "-t", "17", "--keep-different")
+    assert (ended.status, ended.out) == (2, "")
+    assert "would replace the result of in/a.different.onnx" in ended.err
 
 
 UNKNOWN = """

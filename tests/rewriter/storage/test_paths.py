@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from split_rewrite.rewriter import SplitRewriteError
-from split_rewrite.rewriter.storage.paths import check_destination, identity_of, place_of, write_text
+from split_rewrite.rewriter.storage.paths import check_destination, different_path, identity_of, place_of, write_text
 
 pytestmark = pytest.mark.quick
 
@@ -20,6 +20,19 @@ def test_all_paths_to_a_file_are_one(tmp_path: Path) -> None:
     assert identity_of(file) == identity_of(link) == identity_of(tmp_path / "." / "a")
     with open(file) as opened:
         assert identity_of(opened.fileno()) == identity_of(file)
+
+
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [
+        ("out.onnx", "out.different.onnx"),
+        ("sub/v1.2.onnx", "sub/v1.2.different.onnx"),
+        ("out.onnx.gz", "out.different.onnx.gz"),
+        ("out", "out.different"),
+    ],
+)
+def test_where_a_result_is_kept_that_differs(output: str, kept: str) -> None:
+    assert different_path(output) == Path(kept)
 
 
 def test_a_file_that_is_not_there_yet_is_known_by_its_place(tmp_path: Path) -> None:

@@ -23,6 +23,10 @@ UNWRITABLE: dict[str, Row] = {
     "not-to-be-replaced": Row(
         "m.onnx weights.onnx --no-clobber", "weights.onnx: exists, and is not replaced because of --no-clobber"
     ),
+    "kept-at-a-uri": Row(
+        "m.onnx s3://zoo/new/ --keep-different",
+        "s3://zoo/new/m.onnx: --keep-different writes no file to a URI; name a local folder",
+    ),
     "no-folder-for-the-record": Row(
         "m.onnx new/ --resume no/run.jsonl", "no/run.jsonl: the report cannot be written: No such file or directory"
     ),

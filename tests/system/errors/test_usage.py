@@ -148,6 +148,10 @@ USAGE: dict[str, Row] = {
     "report-of-an-inspection": Row("inspect m.onnx --report r.xml", "--report r.xml: its name has to end with .json or .html."),
     "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
     "both-to-standard-output": Row("m.onnx - --report -", "OUTPUT and --report are both -: only one can be standard output."),
+    "kept-beside-standard-output": Row(
+        "m.onnx - --keep-different",
+        "OUTPUT is -, and --keep-different writes a file beside OUTPUT: name a file.",
+    ),
     "data-to-standard-output": Row(
         "m.onnx - --external-data split",
         "OUTPUT is -, so there can be no data file: use --external-data inline, or name a file.",

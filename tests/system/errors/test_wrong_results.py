@@ -58,6 +58,12 @@ WRONG: dict[str, Row] = {
     "computes-something-else": Row(
         "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
     ),
+    "computes-something-else-and-is-kept": Row(
+        "open.onnx o.onnx -t 17 --keep-different",
+        "outputs differ (onnxruntime …): output 'b' differs: …; the result is in o.different.onnx",
+        a_rule_is_wrong,
+        frozenset({"o.different.onnx"}),
+    ),
     "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
     "bug-in-a-rule": Row(
         "open.onnx o.onnx -t 17",
@@ -77,7 +83,7 @@ WRONG: dict[str, Row] = {
 def test_wrong_results(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
     prepare(folder, row.arguments)
     row.circumstance(monkeypatch)
-    assert_fails(folder, row.arguments, 3, row.message)
+    assert_fails(folder, row.arguments, 3, row.message, row.written)
 
 
 def test_no_message_is_missing() -> None:
