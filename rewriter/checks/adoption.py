@@ -12,8 +12,9 @@ from onnx import NodeProto
 
 from ..engine.outcome import Remark
 from ..engine.registry import ADOPTED, registry
-from ..graph.protos import DEFAULT_DOMAINS, default_opset, shown_name
-from ..opsets.all_nodes import with_inner
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset, shown_name
 from ..opsets.transitions import schema_at
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import GraphProto, SparseTensorProto, TensorProto, numpy_helper
 
 from ..engine.outcome import Remark
-from ..graph.protos import GraphLike
+from ..onnx_model.protos import GraphLike
 from ..storage.skeleton import Skeleton
 
 MOST_ELEMENTS = 1 << 24

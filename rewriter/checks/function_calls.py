@@ -13,7 +13,7 @@ from typing import NamedTuple
 import onnx
 
 from ..errors import InvalidModelError
-from ..graph.protos import GraphLike, subgraphs
+from ..onnx_model.protos import GraphLike, subgraphs
 
 MOST_REPEATED = 100_000
 """The number of nodes that calls may add to those of the file, counting those of functions for every call."""

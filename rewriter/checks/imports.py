@@ -9,7 +9,8 @@ import onnx
 from onnx import NodeProto
 
 from ..engine.outcome import Remark
-from ..graph.protos import DEFAULT_DOMAINS, subgraphs
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import subgraphs
 
 _ML = "ai.onnx.ml"
 _FIRST_IR_WITH_IMPORTS = 3

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, TypeProto, ValueInfoProto
 
 from ..engine.outcome import Remark
-from ..graph.protos import GraphLike
+from ..onnx_model.protos import GraphLike
 from ..opsets import inference, type_protos
 from ..storage.skeleton import Skeleton
 

@@ -18,9 +18,9 @@ from ..engine.registry import registry
 from ..engine.selection import Selection
 from ..errors import RuleError
 from ..graph.model import Model
-from ..graph.protos import default_opset, shown_name
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.protos import default_opset, shown_name
 from ..opsets import unread
-from ..opsets.all_nodes import with_inner
 from ..storage.skeleton import Skeleton
 from .wrong_opset import forms_of
 

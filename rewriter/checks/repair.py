@@ -13,8 +13,8 @@ from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
 from ..graph.knowledge.declarations import show
-from ..graph.protos import GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
+from ..onnx_model.protos import GraphLike, reads, shown_name
 from ..opsets import inference, type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton

@@ -16,9 +16,9 @@ from onnx import NodeProto
 
 from ..engine.outcome import Remark
 from ..graph.names import Semantics
-from ..graph.protos import reads, shown_name, subgraphs
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.protos import reads, shown_name, subgraphs
 from ..opsets import inference, type_protos
-from ..opsets.all_nodes import with_inner
 from ..opsets.misinferred import may_lose_its_axis
 from ..process import child_call
 from ..storage.payload import is_external

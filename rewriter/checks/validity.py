@@ -16,11 +16,13 @@ from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_opset
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike, default_opset
 from ..opsets import unread
 from ..opsets.choices import CHOOSING, is_taken, other_choices
+from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from ..process import child_call
 from ..storage.payload import require_fitting_raw_data

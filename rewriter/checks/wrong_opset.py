@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from onnx import GraphProto, ModelProto, NodeProto, defs
 
-from ..graph.protos import DEFAULT_DOMAINS, default_opset, shown_name
-from ..opsets.all_nodes import with_inner
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset, shown_name
 from ..opsets.transitions import OpSchema, newest_opset, schema_at
 
 

@@ -24,8 +24,8 @@ _Path = str | os.PathLike[str]
 def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset or None."""
     with lean_imports():
-        from ..comparison.running.loadable import latest_opset
         from ..conversion.options import Options
+        from ..execution.loadable import latest_opset
 
     compares = (given["compare"] != "off" or given["verify_with"] or given["for_runtimes"]) and not given["dry_run"]
     options = Options(

@@ -41,9 +41,9 @@ accepts.
 def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
     if (runtime is None) == (adapter is None):
         raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")
+    from ..execution.other_runtimes import Target
     from ..report.summary import aligned
     from ..runtimes.probing import as_table, as_toml, probe_runtime
-    from ..runtimes.running import Target
     from ..storage import check_apart, check_destinations, write_text
 
     name = runtime or str(adapter)

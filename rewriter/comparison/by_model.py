@@ -15,8 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .budget import Budget
+from ..execution.budget import Budget
+from ..execution.effort import UNKNOWN, Weigh
+from ..execution.engines import ENGINES, Runtime, installed
+from ..execution.messages import Failure, Outputs
+from ..execution.model_client import Worker, lent_worker
 from .inputs.declared_types import input_types
+from .inputs.description import Description, description_of
 from .inputs.original_runs import Plan, explain, hint_at_inputs, run_edges, run_samples
 from .inputs.samples import MAX_INPUT_BYTES, InputSpace, Samples
 from .judging.differences import is_empty, shape_of_value
@@ -24,11 +29,7 @@ from .judging.evidence import Evidence
 from .judging.outputs import agrees_with_either, are_equal, compare_outputs, unjudged, worst
 from .judging.result_runs import have_other_shapes, run_result
 from .judging.tolerance import EXACT, Tolerance
-from .running.effort import UNKNOWN
-from .running.messages import Description, Failure, Outputs
-from .running.model_client import Worker, lent_worker
-from .running.runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
-from .running.runtimes import ENGINES, Runtime, installed
+from .runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
 from .verdicts import Comparison, Inconclusive, joined, not_compared
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _costs(pair: Pair, models: _Models, budget: Budget) -> Costs:
     """What runs of both models cost. The budget is made to suit it."""
     space = models.spaces[0]
     shapes = space.shapes(next(iter(space.choices())))
-    efforts = [pair.worker.effort(path, shapes) for path in (pair.original, pair.result)]
+    efforts = [pair.worker.ask(Weigh(str(path.resolve()), shapes)) for path in (pair.original, pair.result)]
     before, after = (UNKNOWN if isinstance(effort, Failure) else effort for effort in efforts)
     costs = Costs(Efforts(before, after, sum(map(math.prod, shapes.values()))), budget)
     budget.weigh(costs.efforts.once * len(models.spaces))
@@ -128,10 +129,10 @@ def _costs(pair: Pair, models: _Models, budget: Budget) -> Costs:
 
 def _described(pair: Pair, samples: Samples, tolerance: Tolerance) -> _Models | Comparison:
     """The descriptions of both models and the inputs to run; or a verdict, where the descriptions are enough for one."""
-    before = pair.worker.describe(pair.original)
+    before = description_of(pair.worker, pair.original)
     if isinstance(before, Failure):
         return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
-    after = pair.worker.describe(pair.result)
+    after = description_of(pair.worker, pair.result)
     if isinstance(after, Failure):
         return Comparison("different", reason=f"the result cannot be read: {after.message}")
     spaces = [InputSpace(before, after, samples, data) for data in samples.data or [{}]]

@@ -19,22 +19,23 @@ from onnx import ModelProto, NodeProto
 
 from .. import calls, progress
 from ..errors import InvalidModelError
+from ..execution.budget import Budget
+from ..execution.engines import Runtime, installed
+from ..execution.model_client import Worker
 from ..graph.inlining import Key
 from ..graph.model import Model
 from ..graph.names import Semantics
-from ..graph.protos import DEFAULT_DOMAINS, only_moves
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import only_moves
 from ..storage.skeleton import Skeleton
-from .budget import Budget
 from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import EXACT, Tolerance
 from .regions.division import Input, Region, RegionFinder, free_reads
 from .regions.keys import RegionKeys
 from .regions.models import Plan, RegionModels, UnfitError
+from .regions.observation import Observations, Seen, is_given
 from .regions.retyped import with_own_names
-from .running.model_client import Worker
-from .running.observation import Observations, Seen, is_given
-from .running.runtimes import Runtime, installed
 from .verdicts import Comparison, Piece
 
 MAX_PIECES = 1000

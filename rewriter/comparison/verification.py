@@ -15,6 +15,9 @@ from onnx import GraphProto
 from ..checks.function_calls import nodes_run
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
+from ..execution.budget import Budget
+from ..execution.engines import Runtime
+from ..execution.model_client import lent_worker
 from ..graph import given_types, inlining
 from ..graph.model import Model
 from ..graph.specialization import with_values
@@ -22,14 +25,11 @@ from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton, Snapshot
-from .budget import Budget
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
 from .judging.tolerance import EXACT, Tolerance
-from .running.model_client import lent_worker
-from .running.runs import Run
-from .running.runtimes import Runtime
+from .runs import Run
 from .verdicts import Comparison, joined
 
 

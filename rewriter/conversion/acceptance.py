@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 from ..bridge.opening import Opened
 from ..checks.repair import repair
 from ..checks.validity import Trust, names_explained
-from ..comparison.running.loadable import loads, newest_loadable
 from ..engine.outcome import Remark
 from ..errors import CheckError, InvalidModelError, RuleError
+from ..execution.loadable import loads, newest_loadable
 from ..graph.survey import all_graphs
 from ..storage.skeleton import Skeleton
 from .options import Options

@@ -22,7 +22,7 @@ from .stages import Job, inexact_rules
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
     from ..comparison.verification import Settings, Verified
-    from ..runtimes.running import Target
+    from ..execution.other_runtimes import Target
 
 
 _MOST_NAMED = 5
@@ -148,7 +148,7 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
 
     Raises CompareError where the result does not run there, or gives other outputs.
     """
-    from ..comparison.running.runs import saturated_nodes
+    from ..comparison.runs import saturated_nodes
     from ..comparison.verification import usual_runs
     from ..runtimes.verifying import bounds_of, is_plain, verify_in
 
@@ -197,9 +197,9 @@ def _ways_on(comparison: Comparison, options: Options) -> str:
     """A sentence about what the user can do where outputs differ, or "" where the reason of `comparison` says it already."""
     if comparison.last_bits:
         return ""
-    ways = ["--keep-different keeps the result to look at"] if not options.keep_different else []
+    ways = ["--keep-different keeps the result"] if not options.keep_different else []
     if comparison.outputs:  # of whole models
-        own = [] if options.samples is not None and options.samples.data else ["--input-data runs inputs of your own"]
+        own = [] if options.samples is not None and options.samples.data else ["--input-data your own inputs"]
         ways = ["--compare nodes compares each changed node alone", *own, *ways]
     return f". Hint: {', '.join(ways)}" if ways else ""
 

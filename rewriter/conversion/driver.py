@@ -192,7 +192,7 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
     try:
         yield
     except (RuleError, CheckError) as error:
-        from ..comparison.running.own_refusal import refusal_of_model
+        from ..comparison.own_refusal import refusal_of_model
 
         skeleton = opening().skeleton
         if options.assume_opset is not None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
 
     from ..comparison.inputs.samples import Samples
-    from ..comparison.running.runtimes import Runtime
+    from ..execution.engines import Runtime
+    from ..execution.other_runtimes import Target
     from ..runtimes.demands import Demands
-    from ..runtimes.running import Target
     from ..runtimes.trying import Trial
 
 
@@ -137,7 +137,7 @@ class Options:
         The comparison is imported only if one of them is set, because it takes a third of this package's import time.
         """
         if self.runtime != "auto":
-            from ..comparison.running.runtimes import Runtime
+            from ..execution.engines import Runtime
 
             arguments.check_choice("runtime", self.runtime, get_args(Runtime))
         if self.samples is not None:

@@ -19,8 +19,9 @@ from ..engine.outcome import Change, Remark
 from ..errors import InvalidModelError
 from ..graph import given_types, inlining
 from ..graph.knowledge.declarations import show
-from ..graph.protos import DEFAULT_DOMAINS, default_opset, label_of, shown_name
 from ..graph.survey import Survey
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset, label_of, shown_name
 from ..opsets import unread
 from ..storage.skeleton import Skeleton, Snapshot
 from .options import Options

@@ -16,15 +16,15 @@ from ... import rules as _rules  # noqa: F401 - importing the rules registers th
 from ..checks import validity
 from ..checks.adoption import leave
 from ..checks.repair import correct_outputs
-from ..comparison.running.loadable import not_loaded
 from ..engine import stamp
 from ..engine.outcome import Change, Outcome, Remark
 from ..engine.registry import registry
 from ..engine.selection import require_known
 from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError
+from ..execution.loadable import not_loaded
 from ..graph.model import Model
-from ..graph.protos import GraphLike, shown_name
 from ..graph.survey import Survey
+from ..onnx_model.protos import GraphLike, shown_name
 from ..opsets import inference, unread
 from ..report.report import Report
 from ..report.rewritten import detached

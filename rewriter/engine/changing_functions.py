@@ -9,9 +9,10 @@ from typing import NamedTuple
 from onnx import FunctionProto, NodeProto
 
 from ..graph.model import Model
-from ..graph.protos import GRAPH_TYPES, label_of, may_hold_graphs
 from ..graph.scope import Scope
 from ..graph.specialization import Key, idle_parameters, key_of
+from ..onnx_model.protos import GRAPH_TYPES, label_of
+from ..opsets.facts import may_hold_graphs
 from .routes import STAYS, Routes
 from .task import Task
 

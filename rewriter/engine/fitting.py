@@ -9,7 +9,7 @@ from onnx import NodeProto
 
 from ..errors import Unconvertible
 from ..graph.model import Model
-from ..graph.protos import label_of, shown_name
+from ..onnx_model.protos import label_of, shown_name
 from .notes import Notes
 from .outcome import Outcome, Remark
 from .registry import Way

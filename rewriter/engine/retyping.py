@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 
 from ..graph.model import Model
 from ..graph.operators import Operators
-from ..graph.protos import GraphLike
+from ..onnx_model.protos import GraphLike
 from ..opsets import folding, stated_types, type_protos
 from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes

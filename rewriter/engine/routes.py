@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..errors import Unconvertible
 from ..graph import bodies
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.delta import Delta
+from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.transitions import Transition
 from .registry import Registry, Rule
 from .restrictions import Restrictions

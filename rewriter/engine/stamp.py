@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import onnx
 from onnx import GraphProto, TensorProto, helper
 
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike
 
 _NEEDS_IR = {
     "BFLOAT16": 4,

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from onnx import AttributeProto, NodeProto
 
-from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import facts, type_protos
+from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
 from .between_casts import holds

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from onnx import FunctionProto, GraphProto, NodeProto, StringStringEntryProto
 
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike, defined_names, subgraphs
 from ..opsets import facts
 
 HAVE_EFFECTS = facts.of_kind(facts.Kind.RANDOM)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from onnx import NodeProto
 
 from ..graph.model import Model
-from ..graph.protos import subgraphs
 from ..graph.scope import Scope
+from ..onnx_model.protos import subgraphs
 from .notes import Notes
 from .outcome import Outcome
 

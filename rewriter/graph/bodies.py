@@ -22,11 +22,12 @@ from onnx import (
 )
 
 from ..errors import Unconvertible
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import bind_attributes, default_opset, reads, subgraphs
 from ..opsets import facts
 from ..opsets.transitions import form_opset, path, schema_at
 from ..storage.payload import element_dtype, tensor_of
 from .editing import Editing, is_held
-from .protos import DEFAULT_DOMAINS, bind_attributes, default_opset, reads, subgraphs
 from .scope import Scope
 from .surroundings import Surroundings
 

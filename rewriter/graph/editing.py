@@ -11,10 +11,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ..errors import Unconvertible
+from ..onnx_model.protos import reads
+from ..opsets.facts import GRAPH_HOLDERS
 from ..storage.payload import element_dtype
 from .knowledge.declarations import show
 from .operators import Operators
-from .protos import GRAPH_HOLDERS, reads
 from .scope import Scope
 from .stored import Stored, fill
 

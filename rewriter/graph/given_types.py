@@ -14,12 +14,12 @@ from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoP
 from onnx.helper import make_tensor_type_proto
 
 from ..errors import ArgumentError, listed, shortened
+from ..onnx_model.protos import GraphLike, defined_names
 from ..opsets import type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
 from .knowledge.declarations import contradict, shapes_of, show
 from .model import Model
-from .protos import GraphLike, defined_names
 from .survey import all_graphs
 
 _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ValueInfoProto
 
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import shown_name
 from ..opsets import type_protos
 from ..opsets.misinferred import may_lose_its_axis
-from .protos import DEFAULT_DOMAINS, shown_name
 from .scope import Scope
 
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input)"

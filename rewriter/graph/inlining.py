@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 from ..errors import InvalidModelError
-from .protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, defined_names, shown_name, subgraphs
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike, bind_attributes, captured, defined_names, shown_name, subgraphs
 
 MOST_NESTED = 30
 """The depth of subgraphs after inlining, at most. protobuf reads at most 100 messages in each other, three for each level."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import onnx
 
 from ..cached import cached_property
+from ..onnx_model.protos import GraphLike, defined_names, resolved
 from ..storage.skeleton import Skeleton
 from .knowledge.original import Original
-from .protos import GraphLike, defined_names, resolved
 from .survey import Survey, all_graphs
 
 Semantics = Literal["specification", "onnxruntime"]

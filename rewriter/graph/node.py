@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto
 
 from ..errors import Unconvertible
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import captured, subgraphs
 from ..opsets.foreign import schemas
 from ..opsets.type_protos import Dimension, Shape
 from . import bodies
 from .editing import Caution, Editing
 from .hints import MAKE_CONSTANT, SEMANTICS_HINT
 from .operators import Operators
-from .protos import DEFAULT_DOMAINS, captured, subgraphs
 from .scope import Scope
 from .surroundings import Surroundings
 from .values import Value

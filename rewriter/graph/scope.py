@@ -8,13 +8,14 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..cached import cached_property
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike, labels_of, resolved, shown_name, subgraphs
 from ..opsets.type_protos import Shape
 from ..storage.payload import raw_length, tensor_of
 from .knowledge.knowledge import Knowledge
 from .knowledge.place import Place, Stated
 from .knowledge.record import Question, Record
 from .names import Names
-from .protos import DEFAULT_DOMAINS, GraphLike, labels_of, resolved, shown_name, subgraphs
 
 
 class Scope:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
+from ..onnx_model.protos import GraphLike, bind_attributes, default_opset, defined_names, subgraphs
 from ..opsets import facts, function_inference, inference
 from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within, with_callers
-from .protos import GraphLike, bind_attributes, default_opset, defined_names, subgraphs
 
 _Choice = tuple[Key, tuple[bytes, ...], frozenset[str], tuple[bytes, ...]]
 """A function, the attributes that a call sets, the inputs that it leaves out, and the types that it passes."""

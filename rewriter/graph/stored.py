@@ -8,8 +8,8 @@ from typing import Any
 from onnx import AttributeProto, NodeProto, helper
 
 from ..errors import Unconvertible
+from ..onnx_model.protos import shown_name
 from ..opsets.choices import other_choices
-from .protos import shown_name
 from .scope import Scope
 from .values import Value, Values
 

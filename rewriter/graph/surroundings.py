@@ -7,9 +7,9 @@ from collections.abc import Collection
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
+from ..onnx_model.protos import reads, shown_name
 from ..opsets import type_protos
 from ..opsets.type_protos import Shape
-from .protos import reads, shown_name
 from .values import Value, Values
 
 

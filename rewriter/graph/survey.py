@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from ..errors import InvalidModelError
-from .protos import GraphLike, labels_of, may_hold_graphs, subgraphs
+from ..onnx_model.protos import GraphLike, labels_of, subgraphs
+from ..opsets.facts import may_hold_graphs
 
 
 class Survey:

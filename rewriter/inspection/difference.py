@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from ..graph.protos import label_of, shown_name
 from ..graph.survey import all_graphs
+from ..onnx_model.protos import label_of, shown_name
 from ..storage import read
 
 

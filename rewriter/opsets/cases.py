@@ -12,8 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from ..cached import cached_property
-from .all_nodes import GRAPHS
-from .facts import DEFAULT_DOMAINS
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GRAPH_TYPES
 from .folding import constant_value
 
 
@@ -70,7 +70,7 @@ class Values:
             found |= {name: helper.make_tensor_type_proto(kind, dims).tensor_type for name, kind, dims in tensors}
             values = itertools.chain(inferred.input, inferred.output, inferred.value_info)
             found |= {value.name: value.type.tensor_type for value in values if value.type.HasField("tensor_type")}
-            attributes = (attribute for node in inferred.node for attribute in node.attribute if attribute.type in GRAPHS)
+            attributes = (attribute for node in inferred.node for attribute in node.attribute if attribute.type in GRAPH_TYPES)
             graphs += [graph for attribute in attributes for graph in (attribute.g, *attribute.graphs)]
         return found
 

@@ -12,7 +12,7 @@ from enum import Enum, unique
 from functools import cache
 from pathlib import Path
 
-DEFAULT_DOMAINS = ("", "ai.onnx")
+from ..onnx_model.domains import DEFAULT_DOMAINS
 
 
 @unique
@@ -292,6 +292,15 @@ def _fact(name: str) -> Fact:
 def of_kind(kind: Kind) -> frozenset[str]:
     """The operators of the default domain that are of `kind`."""
     return frozenset(name for name, row in _ROWS.items() if row.split(maxsplit=2)[1] == kind.value)
+
+
+GRAPH_HOLDERS = of_kind(Kind.CONTROL)
+"""The operators of the default domain that have subgraphs."""
+
+
+def may_hold_graphs(label: str) -> bool:
+    """Whether nodes of the operator `label`, "domain::op_type" outside the default domain, can have subgraphs: there, any may."""
+    return label in GRAPH_HOLDERS or "::" in label
 
 
 @cache

@@ -8,7 +8,7 @@ from itertools import zip_longest
 import onnx
 from onnx import TypeProto
 
-from .all_nodes import with_inner
+from ..onnx_model.all_nodes import with_inner
 from .inference import has_parameter, infer_model
 from .type_protos import in_common
 

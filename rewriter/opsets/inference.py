@@ -9,10 +9,11 @@ from onnx import TypeProto, shape_inference
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
+from ..onnx_model.all_nodes import nodes_with_opset
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GRAPH_TYPES
 from ..process import child_call
 from . import unread
-from .all_nodes import GRAPHS, nodes_with_opset
-from .facts import DEFAULT_DOMAINS
 from .foreign import models, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import (
@@ -105,7 +106,7 @@ def infer_node(
     """
     if node.domain in schemas.known_domains():
         return types_of_foreign(node, types, data)
-    if node.domain not in DEFAULT_DOMAINS or has_parameter(node) or any(a.type in GRAPHS for a in node.attribute):
+    if node.domain not in DEFAULT_DOMAINS or has_parameter(node) or any(a.type in GRAPH_TYPES for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}

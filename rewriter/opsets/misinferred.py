@@ -11,9 +11,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
+from ..onnx_model.all_nodes import constants, nodes_with_opset
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
-from .all_nodes import GRAPHS, constants, nodes_with_opset
-from .facts import DEFAULT_DOMAINS
 from .type_protos import Shape, is_known, shape_of, shapeless
 
 _Data = TypeVar("_Data")
@@ -135,7 +136,7 @@ def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
         data.update(
             (node.output[0], a.t) for node in graph.node if node.op_type == "Constant" for a in node.attribute if a.name == "value"
         )
-        pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPHS for inner in (a.g, *a.graphs)]
+        pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPH_TYPES for inner in (a.g, *a.graphs)]
     return {
         index: {name: shapeless(types[name]) for name in node.output if name in types}
         for index, (node, _) in enumerate(nodes_with_opset(model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 from onnx import TypeProto
 
-from .facts import DEFAULT_DOMAINS
+from ..onnx_model.domains import DEFAULT_DOMAINS
 from .foreign import schemas
 from .foreign import types as foreign
 from .type_protos import tensor_type

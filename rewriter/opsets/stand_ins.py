@@ -8,9 +8,10 @@ import onnx
 import onnx.parser
 from onnx import TypeProto
 
+from ..onnx_model.all_nodes import constants, nodes_with_opset
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset
 from . import facts
-from .all_nodes import constants, default_opset, nodes_with_opset
-from .facts import DEFAULT_DOMAINS
 from .misinferred import WRONG_SYMBOLS, cuts_by_unknown_steps, has_unknown_steps, keeps_its_input, stated_shape
 
 _STAND_INS = "split_rewrite.stand_ins"
@@ -19,7 +20,7 @@ _STAND_INS = "split_rewrite.stand_ins"
 def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
-    opsets = {default_opset(entries) for entries in imports}
+    opsets = {default_opset(entries) or 0 for entries in imports}
     if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_steps(model)):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:

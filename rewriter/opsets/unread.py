@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
-from .all_nodes import default_opset, with_inner
-from .facts import DEFAULT_DOMAINS
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset
 from .transitions import is_read, newest_opset
 
 UNREAD = "split_rewrite.unread"
@@ -35,7 +36,7 @@ def hide(proto: onnx.ModelProto, operators: Iterable[str]) -> bool:
     labels = [label for label in operators if "::" not in label]
     found = False
     for owner in (proto, *proto.functions):
-        opset = default_opset(owner.opset_import)
+        opset = default_opset(owner.opset_import) or 0
         unread = {label for label in labels if 0 < opset <= newest_opset() and not is_read(label, opset)}
         if unread:
             found |= hide_nodes(owner, [node for node in with_inner(_body(owner).node) if node.op_type in unread])

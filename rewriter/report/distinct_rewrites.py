@@ -11,9 +11,10 @@ from onnx import AttributeProto, NodeProto
 from ..cached import cached_property
 from ..engine.outcome import Rewrite
 from ..graph.names import Names
-from ..graph.protos import GRAPH_HOLDERS, defined_names, resolved, shown_name
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
+from ..onnx_model.protos import defined_names, resolved, shown_name
+from ..opsets.facts import GRAPH_HOLDERS
 
 MAX_PLACES = 40
 """The number of nodes that are listed by name for each distinct rewrite."""

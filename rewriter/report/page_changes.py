@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.protos import subgraphs
+from ..onnx_model.protos import subgraphs
 from .distinct_rewrites import DistinctRewrite, distinct_rewrites
 from .drawing import LARGE, MAX_NODES, Values, draw, node_line
 from .page_parts import MAX_NAMES, html_lines, html_name, html_text, signed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onnx import GraphProto, NodeProto, printer
 
 from ..engine.outcome import Rewrite
-from ..graph.protos import has_text_names, labels_of_nodes, shown_name
+from ..onnx_model.protos import has_text_names, labels_of_nodes, shown_name
 
 LONGEST_TEXT = 2_000
 """The number of characters after which the text of a node is cut; it may contain large constants."""

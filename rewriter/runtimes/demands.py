@@ -10,7 +10,7 @@ from onnx import GraphProto, NodeProto, TypeProto
 from ..engine.restrictions import Restrictions
 from ..errors import ArgumentError, Blocker, Unconvertible
 from ..graph.node import Node
-from ..graph.protos import reads
+from ..onnx_model.protos import reads
 from ..opsets import facts
 from ..opsets.transitions import newest_opset
 from ..opsets.type_protos import elem_type_name

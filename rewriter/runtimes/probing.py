@@ -13,10 +13,10 @@ import numpy as np
 
 from .. import progress
 from ..errors import SplitRewriteError
-from .agreement import disagreement
+from ..execution.agreement import disagreement
+from ..execution.other_runtimes import Ran, Target, run_model
 from .probe_models import Probe, probes
 from .profiles import Effect
-from .running import Ran, Target, run_model
 
 NO_FORMS = ("opset", "ir_version", "functions", "operators")
 """The values of `Probe.form` that are not forms of nodes."""

@@ -17,10 +17,10 @@ from typing import Any, get_args
 from ... import rules as _rules  # noqa: F401 - importing the rules registers them
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
+from ..execution.agreement import USUAL, Bounds
 from ..opsets.transitions import all_operators, newest_opset, schema_at
 from ..storage.paths import is_special
 from ..suggestions import did_you_mean
-from .agreement import USUAL, Bounds
 from .allowed.reading import LIST_KEYS, ListReader, read_operators
 from .allowed.rules import AllowedList
 from .element_types import TYPES

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from .agreement import USUAL, Bounds
+from ..execution.agreement import USUAL, Bounds
 from .allowed.rules import AllowedList
 from .releases import Range, Release
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from ..execution.adapters import ADAPTERS
+from ..execution.other_runtimes import Target
 from ..process.child import interpreter
-from .adapters import ADAPTERS
 from .naming import installed_release
 from .profiles import Profile, dotted
 from .releases import Range, leading_release
-from .running import Target
 
 
 class Trial(NamedTuple):

@@ -10,15 +10,15 @@ import numpy as np
 import onnx
 
 from ..comparison.judging.first_difference import Models, Side, first_difference, run_by_worker
-from ..comparison.running.model_client import TIME_LIMIT, lent_worker
-from ..comparison.running.runs import Run
+from ..comparison.runs import Run
 from ..comparison.verification import Verified
 from ..errors import CompareError
+from ..execution.agreement import USUAL, Bounds, difference_of
+from ..execution.model_client import TIME_LIMIT, lent_worker
+from ..execution.other_runtimes import Interface, Ran, Target, interface, run_file
 from ..process.child import interpreter
-from .agreement import USUAL, Bounds, difference_of
 from .naming import common_name
 from .profiles import known_runtimes
-from .running import Interface, Ran, Target, interface, run_file
 
 _NARROW = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 

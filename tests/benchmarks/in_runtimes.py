@@ -28,10 +28,10 @@ import onnx
 
 from split_rewrite.rewriter import Options, Samples, SplitRewriteError, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.by_model import run_usual
-from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.runtimes.agreement import disagreement
+from split_rewrite.rewriter.execution.agreement import disagreement
+from split_rewrite.rewriter.execution.model_client import Worker
+from split_rewrite.rewriter.execution.other_runtimes import Target, interface, run_model
 from split_rewrite.rewriter.runtimes.naming import find_profile
-from split_rewrite.rewriter.runtimes.running import Target, interface, run_model
 
 RIGHT, WRONG, REFUSED = "right", "wrong", "refused"
 

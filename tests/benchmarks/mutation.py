@@ -33,8 +33,8 @@ from split_rewrite.rewriter import Samples, SplitRewriteError, convert_version
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.differences import compare_values, dtype_name
 from split_rewrite.rewriter.comparison.judging.tolerance import EXACT, Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.messages import Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 
 MODELS = Path(__file__).parents[2] / "models"
 TARGETS = (9, 11, 13, 17)

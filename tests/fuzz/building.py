@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter.comparison.running.dtypes import numpy_dtype
+from split_rewrite.rewriter.execution.dtypes import numpy_dtype
 
 Shape = tuple[int, ...]
 COMMON = ("float", "float", "float", "float", "float", "int64", "int32", "double", "float16", "bool")

@@ -17,8 +17,8 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, num
 
 from split_rewrite.rewriter.comparison.judging.differences import dtype_name
 from split_rewrite.rewriter.comparison.judging.tolerance import Bounds, Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.messages import Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 
 TRIES = 24
 _MOVES = {np.dtype(np.float16): 2.0**-9, np.dtype(np.float32): 2.0**-20, np.dtype(np.float64): 2.0**-49}

@@ -21,7 +21,7 @@ from onnx import AttributeProto, ModelProto, TensorProto, TypeProto, ValueInfoPr
 from onnx.defs import OpSchema
 from spaces import NOT_ENUMERATED, SPACES, Space
 
-from split_rewrite.rewriter.comparison.running.dtypes import numpy_dtype
+from split_rewrite.rewriter.execution.dtypes import numpy_dtype
 
 Choice = dict[str, Any]
 CANDIDATES = 12

@@ -46,10 +46,10 @@ from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.judging.differences import dtype_name
 from split_rewrite.rewriter.comparison.judging.runtime_defects import known_defects, random_operator
 from split_rewrite.rewriter.comparison.judging.tolerance import Bounds, Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 
 LIMIT = 40
 """Models of each version of an operator."""

@@ -44,8 +44,8 @@ from trials import private_folder
 
 from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.judging.runtime_defects import known_defects
-from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
 
 LIMIT = 12
 """Models of each version of an operator, before something in them becomes extreme."""

@@ -45,8 +45,8 @@ from split_rewrite.rewriter.comparison.judging.runtime_defects import (
     random_operator,
 )
 from split_rewrite.rewriter.comparison.judging.tolerance import INEXACT_BOUNDS, Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.messages import Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 
 ENGINES = ("onnxruntime", "onnx.reference")
 STORED = "ONNX's stored outputs"

@@ -40,9 +40,9 @@ from trials import private_folder
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Outputs
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
+from split_rewrite.rewriter.execution.messages import Outputs
 
 OUTCOMES = ("converted", "refused", "invalid", "turned away", "unjudged", "wrong", "selfcheck", "internal")
 FINDINGS = ("wrong", "selfcheck", "internal")

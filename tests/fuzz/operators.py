@@ -13,7 +13,7 @@ import numpy as np
 from building import COMMON, Graph, NotHereError, Shape, Value, dtypes_of, elem_type, is_float, schema_of
 from onnx import helper, shape_inference
 
-from split_rewrite.rewriter.comparison.running.dtypes import numpy_dtype
+from split_rewrite.rewriter.execution.dtypes import numpy_dtype
 
 Builder = Callable[[Graph, str], Any]
 BUILDERS: dict[str, Builder] = {}

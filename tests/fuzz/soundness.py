@@ -37,8 +37,8 @@ from opset_matrix import Case, collect_cases
 from random_models import random_case
 from random_shapes import random_shapes
 
-from split_rewrite.rewriter.comparison.running.messages import Failure
-from split_rewrite.rewriter.comparison.running.model_client import lent_worker
+from split_rewrite.rewriter.execution.messages import Failure
+from split_rewrite.rewriter.execution.model_client import lent_worker
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.graph.scope import Scope
 from split_rewrite.rewriter.graph.survey import all_graphs

@@ -16,7 +16,7 @@ import onnx
 from conditioning import elements, move_constants
 from onnx import ModelProto
 
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 
 SUMS = frozenset(
     {

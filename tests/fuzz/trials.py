@@ -28,10 +28,10 @@ from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.inputs.samples import Samples
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
-from split_rewrite.rewriter.comparison.running import model_client
-from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.errors import CheckError, CompareError, InvalidModelError
+from split_rewrite.rewriter.execution import model_client
+from split_rewrite.rewriter.execution.model_client import Worker
 
 FINDINGS = (
     "WRONG",

@@ -27,8 +27,8 @@ from wild_models import ROWS, Row
 
 from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError, convert_file
 from split_rewrite.rewriter.checks.validity import checker_failure
-from split_rewrite.rewriter.comparison.running.messages import Failure
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.messages import Failure
+from split_rewrite.rewriter.execution.model_client import Worker
 
 TARGETS = (9, 13, 17, 22)
 RANKS = (2, 3, 4, 1)

@@ -14,7 +14,7 @@ import pytest
 from helpers import Ended, command_line, model
 
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.running.exact_products import are_exact
+from split_rewrite.rewriter.execution.exact_products import are_exact
 
 SATURATES = os.environ["PROCESSOR"] == "Haswell"
 WEIGHTS = np.random.default_rng(3).integers(-128, 128, (64, 8)).astype(np.int8)

@@ -28,8 +28,8 @@ from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.cli.terminal import one_line
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.process.child import import_path
 
 # The library's functions without their comparison: a test says itself which numbers it expects, and to run both models each

@@ -17,7 +17,7 @@ from helpers import run_isolated
 from trials import FINDINGS, try_file, try_model
 
 from split_rewrite.rewriter import Tolerance
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 
 MODELS, FILES = range(80), range(60)
 """Seeds. Hypothesis would draw sizes from the numbers in the code that is loaded, and now and then make a model that is huge."""

@@ -18,8 +18,8 @@ from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
 from split_rewrite.rewriter.comparison import by_region
-from split_rewrite.rewriter.comparison.running import model_client
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution import model_client
+from split_rewrite.rewriter.execution.model_client import Worker
 
 MEMORY = 2 << 30
 SECONDS = 60

@@ -18,13 +18,13 @@ import pytest
 from helpers import convert_version, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError
-from split_rewrite.rewriter.runtimes.adapters import ADAPTERS
-from split_rewrite.rewriter.runtimes.agreement import disagreement
+from split_rewrite.rewriter.execution.adapters import ADAPTERS
+from split_rewrite.rewriter.execution.agreement import disagreement
+from split_rewrite.rewriter.execution.other_runtimes import Target, run_model
 from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
 from split_rewrite.rewriter.runtimes.probing import NO_FORMS, Findings, as_toml, probe_runtime
 from split_rewrite.rewriter.runtimes.profiles import FOLDER, PROBED, Effect, Profile, Runtime, read_runtime
-from split_rewrite.rewriter.runtimes.running import Target, run_model
 
 MODULES = {"openvino": "openvino", "opencv": "cv2", "mnn": "MNN"}
 

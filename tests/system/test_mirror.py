@@ -27,6 +27,7 @@ TESTED_BY = {
     "rewriter/conversion/options.py": "rewriter/conversion/test_arguments.py",
     "rewriter/conversion/preparation.py": "rewriter/conversion/test_driver.py",
     "rewriter/conversion/stages.py": "rewriter/conversion/test_driver.py",
+    "rewriter/onnx_model/domains.py": "rewriter/onnx_model/test_protos.py",
     "rewriter/engine/changing_functions.py": "rewriter/graph/test_specialization.py",
     "rewriter/engine/restrictions.py": "rewriter/runtimes/test_for_runtimes.py",
     "rewriter/engine/trials.py": "rewriter/engine/test_fitting.py",

@@ -53,7 +53,7 @@ os.open, os.replace, os.rename = open_no_folder, replace, rename
 START = f"""
 {helpers.IMPORT_AS_HERE}
 from split_rewrite.rewriter.process import child, child_call
-from split_rewrite.rewriter.comparison.running import model_client
+from split_rewrite.rewriter.execution import model_client
 taken = {TAKE_AWAY!r}
 child_call._PROGRAM = taken.replace("{{", "{{{{").replace("}}", "}}}}") + child_call._PROGRAM
 model_client.serving_program = lambda module: taken + child.serving_program(module)

@@ -10,7 +10,7 @@ import wild
 from wild_models import ROWS
 
 from split_rewrite.rewriter.checks.validity import checker_failure
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 
 EACH = 6
 """One row of so many is taken."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
-from ..running.dtypes import numpy_dtype
+from ...execution.dtypes import numpy_dtype
 from .deciding import Style, as_it_is_read, decide_floats, decide_integers, far_bound, on_its_side
 from .declared_types import type_text
 from .readers import Reading

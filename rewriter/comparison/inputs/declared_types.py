@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from ...errors import ArgumentError
+from ...execution.dtypes import ML_DTYPES, numpy_dtype
 from ...opsets.type_protos import sizes_and_symbols
-from ..running.dtypes import ML_DTYPES, numpy_dtype
 from .readers import Dim
 
 Shape = tuple[Dim, ...] | None

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
+from ...onnx_model.all_nodes import with_inner
 from ...opsets import facts
-from ...opsets.all_nodes import with_inner
 from ...opsets.cases import Values
 from ...opsets.foreign.models import rounds, state_types
 from ...opsets.inference import infer_node

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..budget import Budget
-from ..judging.differences import byte_size, is_nan_throughout
-from ..running.messages import Failure, Outputs, RejectedError
-from ..running.model_client import Session
-from ..running.runs import Run
+from ...execution.budget import Budget
+from ...execution.messages import Failure, Outputs, RejectedError
+from ...execution.model_client import Session
+from ...execution.values import byte_size
+from ..judging.differences import is_nan_throughout
+from ..runs import Run
 from ..verdicts import Inconclusive
 from .choice import Choice, SampleError
 from .samples import InputSpace

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import ArgumentError
+from ...execution.messages import Outputs
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
-from ..running.messages import Description, Outputs
 from .choice import Choice, Filler, Integers, SampleError, array_of_values
 from .deciding import styles
 from .declared_types import (
@@ -26,6 +26,7 @@ from .declared_types import (
     type_text,
     values_of,
 )
+from .description import Description
 from .readers import Dim, Reading
 
 MAX_INPUT_BYTES = 1 << 30

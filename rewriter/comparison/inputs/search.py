@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..judging.differences import byte_size, is_nan_throughout
-from ..running.messages import Failure, Outputs, RejectedError
-from ..running.model_client import Session
+from ...execution.messages import Failure, Outputs, RejectedError
+from ...execution.model_client import Session
+from ...execution.values import byte_size
+from ..judging.differences import is_nan_throughout
 from .choice import Choice, SampleError, Values
 from .readers import Dim, Reading
 from .samples import InputSpace

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ...execution.messages import Outputs
 from ...opsets.type_protos import sizes_and_symbols
 from ..inputs.readers import Dim
-from ..running.messages import Outputs
 
 Sizes = Mapping[str, int]
 """The sizes of symbolic dimensions."""

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...execution.values import arrays_in
+
 
 @dataclass(frozen=True)
 class OutputComparison:
@@ -125,26 +127,11 @@ def is_number(value: Any) -> np.ndarray:
     return np.isfinite(_wide(value))
 
 
-def byte_size(value: Any) -> int:
-    """Bytes of all arrays in a value; strings count as references."""
-    return sum(array.nbytes for array in _arrays(value))
-
-
 def _largest(value: Any) -> float:
     """The largest finite absolute value of the float or complex numbers in `value`; 0 where there are none."""
-    numbers = (array for array in _arrays(value) if array.dtype.kind not in "OUSbiu")
+    numbers = (array for array in arrays_in(value) if array.dtype.kind not in "OUSbiu")
     sizes = (np.abs(_wide(block)) for array in numbers for (block,) in _blocks(array))
     return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
-
-
-def _arrays(value: Any) -> Iterator[np.ndarray]:
-    """The arrays in a tensor, a sequence, a map or an optional."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
-    if parts is not None:
-        for part in parts:
-            yield from _arrays(part)
-    elif value is not None:
-        yield np.asarray(value)
 
 
 def is_nan_throughout(value: Any) -> bool:
@@ -163,7 +150,7 @@ def is_empty(value: Any) -> bool:
     """Whether there is nothing to compare in a value: a tensor without elements, or a sequence without
     tensors or only of such tensors.
     """
-    return all(array.size == 0 for array in _arrays(value)) and value is not None
+    return all(array.size == 0 for array in arrays_in(value)) and value is not None
 
 
 def are_one_value(values: Sequence[Any]) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 import onnx
 
 from ...cached import cached_property
-from ...graph.protos import default_opset
-from ..running.messages import Failure, Outputs
-from ..running.runs import Pair, Run, with_outputs
-from ..running.runtimes import is_installed, other_engine
+from ...execution.engines import is_installed, other_engine
+from ...execution.messages import Failure, Outputs
+from ...onnx_model.protos import default_opset
+from ..runs import Pair, Run, with_outputs
 from .differences import compare_values, dtype_name, excused, is_number, shape_of_value, within
 from .outputs import KERNELS, are_equal, compare_outputs, compare_run
 from .tolerance import EXACT, Tolerance

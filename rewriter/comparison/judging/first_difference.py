@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from onnx import NodeProto
 
-from ...graph.protos import only_moves, reads
+from ...execution.messages import Failure
+from ...execution.model_client import Worker
+from ...onnx_model.protos import only_moves, reads
 from ...opsets import facts
 from ...storage.reading import read
-from ..running.messages import Failure
-from ..running.model_client import Worker
 
 _PROBES = 32
 """The number of values that one run returns as extra outputs. Their memory is in use until the run ends."""

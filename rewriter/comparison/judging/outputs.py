@@ -9,9 +9,9 @@ from pathlib import Path
 
 import onnx
 
-from ..running.effort import inferred
-from ..running.messages import Outputs
-from ..running.runs import Run
+from ...execution.effort import inferred
+from ...execution.messages import Outputs
+from ..runs import Run
 from .differences import (
     OutputComparison,
     are_one_value,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...execution.messages import Failure, Outputs
+from ...execution.model_client import Session
 from ..inputs.original_runs import explain
-from ..running.messages import Failure, Outputs
-from ..running.model_client import Session
-from ..running.runs import Run
+from ..runs import Run
 from ..verdicts import Comparison, Inconclusive
 from .declared_outputs import Contradiction
 from .differences import shape_of_value

@@ -14,8 +14,9 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorPro
 
 from ...graph.inlining import Key, callee, key_of
 from ...graph.model import Model
-from ...graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
 from ...graph.scope import Scope
+from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
 
 
 class GraphPair:

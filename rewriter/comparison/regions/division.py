@@ -18,7 +18,8 @@ from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from ...graph.inlining import Key
 from ...graph.model import Model
-from ...graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, subgraphs
+from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.protos import GRAPH_TYPES, subgraphs
 from .changed_nodes import ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000

@@ -13,14 +13,14 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShape
 from ...checks.function_calls import nodes_run
 from ...graph.knowledge.declarations import DECLARED_SIZE
 from ...graph.model import Model
-from ...graph.protos import subgraphs
+from ...onnx_model.protos import subgraphs
 from ...opsets.type_protos import Shape, shape_of, symbol
 from ...storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ...storage.skeleton import Skeleton
-from ..running.observation import Seen, is_computed_constant, is_given
 from .changed_nodes import constant_tensor
 from .division import MAX_NODES, Input, Region, element_count, free_reads
 from .keys import FEW, small_constant
+from .observation import Seen, is_computed_constant, is_given
 
 _MAX_ELEMENTS = 1 << 22
 """The number of elements in the inputs of a region above which dimensions over 64 are reduced."""

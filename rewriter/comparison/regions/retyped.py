@@ -9,8 +9,8 @@ from onnx import GraphProto, TypeProto
 
 from ...engine.narrow_types import lost_types
 from ...graph.model import Model
-from ...graph.protos import GraphLike
 from ...graph.survey import all_graphs
+from ...onnx_model.protos import GraphLike
 from ...storage.skeleton import Skeleton
 
 _MARK = " (widened)"

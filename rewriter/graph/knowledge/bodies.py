@@ -11,8 +11,9 @@ from typing import Any
 
 from onnx import GraphProto, NodeProto, TypeProto, helper
 
+from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.protos import subgraphs
 from ...opsets import type_protos
-from ..protos import DEFAULT_DOMAINS, subgraphs
 from .asking import Asked, type_of
 from .place import Place
 from .record import EMPTY, Question, Typed, Types

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, TensorProto
 
+from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...opsets import by_reference, facts, folding
 from ...opsets.defects import is_evaluated_alike
 from ...opsets.type_protos import Shape
-from ..protos import DEFAULT_DOMAINS
 from .asking import Asked, Finding, type_of
 from .place import Place, maker
 from .record import EMPTY, Question

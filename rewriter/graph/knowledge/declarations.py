@@ -23,9 +23,10 @@ from typing import NamedTuple
 import onnx
 from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
+from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.protos import GraphLike, subgraphs
 from ...opsets import inference, schema_types, type_protos
 from ...opsets.type_protos import Shape
-from ..protos import DEFAULT_DOMAINS, GraphLike, subgraphs
 from ..survey import all_graphs
 
 DECLARED_SIZE = "declared size "

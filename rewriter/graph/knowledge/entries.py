@@ -7,9 +7,9 @@ from typing import Any
 
 from onnx import NodeProto, TensorProto
 
+from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...opsets import facts, partial
 from ...opsets.partial import Entries
-from ..protos import DEFAULT_DOMAINS
 from .asking import Asked, Finding, type_of
 from .constants import proven_shape
 from .place import Place, maker

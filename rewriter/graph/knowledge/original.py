@@ -8,10 +8,11 @@ import onnx
 from onnx import GraphProto
 
 from ...cached import cached_property
+from ...onnx_model.protos import default_opset
 from ...opsets import function_inference
+from ...opsets.facts import may_hold_graphs
 from ...opsets.type_protos import Shape
 from ...storage.skeleton import Skeleton
-from ..protos import default_opset, may_hold_graphs
 from ..survey import Survey
 from . import declarations, propagation
 from .declarations import Contradiction, Evidence

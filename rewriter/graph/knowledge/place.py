@@ -10,9 +10,10 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ...cached import cached_property
+from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.protos import GraphLike, captured, subgraphs
 from ...opsets import inference, type_protos
 from ...opsets.type_protos import Shape
-from ..protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
 from .declarations import shapes_of, types_with_values
 from .original import Original
 from .propagation import Propagated

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from onnx import NodeProto, TypeProto, helper
 
+from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...opsets import facts, inference, partial, schema_types, type_protos
+from ...opsets.facts import GRAPH_HOLDERS
 from ...storage.payload import element_type_of, tensor_of
-from ..protos import DEFAULT_DOMAINS, GRAPH_HOLDERS
 from . import bodies
 from .asking import Asked, Finding, type_of
 from .declarations import contradict

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
-from ..facts import DEFAULT_DOMAINS
+from ...onnx_model.domains import DEFAULT_DOMAINS
 from ..type_protos import Shape, shape_of
 from .schemas import known_domains, schema_of
 from .types import infer

@@ -18,16 +18,16 @@ from helpers import convert_version, model
 from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison import by_model
-from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import Samples, compare
 from split_rewrite.rewriter.comparison.inputs import original_runs
 from split_rewrite.rewriter.comparison.judging.outputs import compare_outputs
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
-from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
-from split_rewrite.rewriter.comparison.running.runs import Pair, Run
+from split_rewrite.rewriter.comparison.runs import Pair, Run
 from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.errors import SplitRewriteError
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
+from split_rewrite.rewriter.execution.model_client import Session, Worker
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytest.importorskip("onnxruntime")

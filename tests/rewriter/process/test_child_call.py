@@ -355,7 +355,7 @@ def test_a_model_that_runs_ends_with_its_parent(tmp_path: Path) -> None:
     onnx.save(helpers.model(loop, 13), tmp_path / "m.onnx")
     program = f"""
 import numpy, os, pathlib, threading, time
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 worker = Worker()
 inputs = dict(n=numpy.array(1 << 40))
 threading.Thread(target=worker.run, args=(pathlib.Path({str(tmp_path / "m.onnx")!r}), inputs), daemon=True).start()

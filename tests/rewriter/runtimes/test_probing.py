@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fake_adapters
 import numpy as np
 import pytest
 from helpers import command_line, model
 
 from split_rewrite.rewriter import SplitRewriteError
 from split_rewrite.rewriter.engine.registry import registry
+from split_rewrite.rewriter.execution.other_runtimes import Target
 from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
 from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml, probe_runtime
-from split_rewrite.rewriter.runtimes.running import Target
 
 RELU = model("agraph (float[2] x) => (float[2] y) { y = Relu(x) }", 13)
 INPUT = [np.array([-1, 2], np.float32)]
@@ -21,7 +22,7 @@ INPUT = [np.array([-1, 2], np.float32)]
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parent)
+    monkeypatch.chdir(Path(fake_adapters.__file__).parent)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fake_adapters
 import numpy as np
 import onnx
 import pytest
@@ -17,7 +18,7 @@ CHAIN = "agraph (float[N,3] x) => (float[N,3] y) { [start] a = Neg(x) [middle] b
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parent)
+    monkeypatch.chdir(Path(fake_adapters.__file__).parent)
 
 
 def verify(folder: Path, adapter: str, *more: str) -> Ended:

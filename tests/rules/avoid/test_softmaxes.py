@@ -9,7 +9,7 @@ import pytest
 from avoiding import converted, for_a_runtime
 from helpers import answer, assert_rewrites, convert_version, model, run
 
-from split_rewrite.rewriter.comparison.running.messages import Failure
+from split_rewrite.rewriter.execution.messages import Failure
 
 REWRITES = [
     (

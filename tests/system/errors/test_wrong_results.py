@@ -14,9 +14,7 @@ def fake_runtimes(patch: pytest.MonkeyPatch) -> None:
     """A runtime that refuses all models, and one that is wrong, as modules in the working folder, of which no bytecode is kept."""
     patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     patch.setattr(sys, "dont_write_bytecode", True)
-    Path("fake_adapters.py").write_bytes(
-        (Path(__file__).resolve().parents[2] / "rewriter" / "runtimes" / "fake_adapters.py").read_bytes()
-    )
+    Path("fake_adapters.py").write_bytes((Path(__file__).resolve().parents[2] / "support" / "fake_adapters.py").read_bytes())
 
 
 WRONG: dict[str, Row] = {

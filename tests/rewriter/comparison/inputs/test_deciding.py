@@ -25,12 +25,13 @@ from split_rewrite.rewriter.comparison.inputs.deciding import (
     on_its_side,
     styles,
 )
+from split_rewrite.rewriter.comparison.inputs.description import Description, description_of
 from split_rewrite.rewriter.comparison.inputs.readers import Reading
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace
 from split_rewrite.rewriter.comparison.judging.differences import are_one_value, excused, is_empty
-from split_rewrite.rewriter.comparison.running.messages import Description, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.verdicts import Comparison
+from split_rewrite.rewriter.execution.messages import Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
@@ -223,7 +224,7 @@ def test_bounds_do_not_pass_each_other() -> None:
 
 def test_every_sample_of_scalar_bounds_runs(worker: Worker, tmp_path: Path) -> None:
     onnx.save(model("g (float[3] x, float a, float b) => (float[3] y) { y = Clip(x, a, b) }", 18), tmp_path / "m.onnx")
-    found = worker.describe(tmp_path / "m.onnx")
+    found = description_of(worker, tmp_path / "m.onnx")
     assert isinstance(found, Description)
     space = InputSpace(found, found, Samples())
     with worker.open(tmp_path / "m.onnx") as session:

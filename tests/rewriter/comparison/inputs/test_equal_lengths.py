@@ -9,7 +9,7 @@ import pytest
 
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.inputs.equal_lengths import equal_lengths
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> '
 SKIP = "com.microsoft.SkipLayerNormalization"

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.inputs.choice import Choice
+from split_rewrite.rewriter.comparison.inputs.description import Description, description_of
 from split_rewrite.rewriter.comparison.inputs.original_runs import Plan, _Attempts, explain, run_edges, run_samples
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace, Samples
-from split_rewrite.rewriter.comparison.running.messages import Description, Failure, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Worker
-from split_rewrite.rewriter.comparison.running.runs import Run
+from split_rewrite.rewriter.comparison.runs import Run
 from split_rewrite.rewriter.comparison.verdicts import Inconclusive
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
+from split_rewrite.rewriter.execution.model_client import Worker
 
 Save = Callable[..., Path]
 FIXED = "g (float[2,4] x) => (float[2,4] y) { y = Relu(x) }"
@@ -28,7 +29,7 @@ NAN = "g (float[2,4] x) => (float[2,4] y) <float z = {0.0}> { m = Mul(x, z) y = 
 
 
 def runs_of(path: Path, worker: Worker, *, thorough: bool = False) -> list[Run] | Inconclusive:
-    described = worker.describe(path)
+    described = description_of(worker, path)
     assert isinstance(described, Description)
     with worker.open(path) as session:
         return run_samples(
@@ -57,7 +58,7 @@ def test_why_there_are_none(save: Save, worker: Worker) -> None:
 
 def test_edges(save: Save, worker: Worker) -> None:
     path = save("g (float[n] x, float[m] z) => (float[k] y) { y = Add(x, z) }")
-    described = worker.describe(path)
+    described = description_of(worker, path)
     assert isinstance(described, Description)
     space = InputSpace(described, described, Samples())
     found = run_edges(worker.open(path), space, space.edges())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from split_rewrite.rewriter.comparison.by_model import Samples, compare
-from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.errors import SplitRewriteError
+from split_rewrite.rewriter.execution.model_client import Worker
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
 

@@ -10,11 +10,11 @@ import onnx
 import pytest
 
 from split_rewrite.rewriter import Options, convert_version
-from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.inputs.samples import Samples
-from split_rewrite.rewriter.comparison.running.model_client import Worker
 from split_rewrite.rewriter.comparison.verdicts import Comparison
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.model_client import Worker
 
 Save = Callable[..., Path]
 

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from split_rewrite.rewriter.comparison.judging.declared_outputs import DeclaredOutputs, bound_sizes
-from split_rewrite.rewriter.comparison.running.messages import Outputs
+from split_rewrite.rewriter.execution.messages import Outputs
 
 ROWS = {
     "as declared": ("float[2,n] y", (2, 5), {"n": 5}, None),

@@ -9,10 +9,10 @@ import pytest
 from helpers import model
 
 from split_rewrite.rewriter import Options, convert_version
-from split_rewrite.rewriter.comparison.budget import Budget
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytest.importorskip("onnxruntime")

@@ -11,7 +11,7 @@ import pytest
 
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
-from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.execution.model_client import Worker
 
 Save = Callable[..., Path]
 

@@ -10,8 +10,8 @@ import pytest
 
 from split_rewrite.rewriter.comparison.judging.outputs import are_equal, compare_outputs, unjudged
 from split_rewrite.rewriter.comparison.judging.tolerance import EXACT
-from split_rewrite.rewriter.comparison.running.messages import Outputs
-from split_rewrite.rewriter.comparison.running.runs import Run
+from split_rewrite.rewriter.comparison.runs import Run
+from split_rewrite.rewriter.execution.messages import Outputs
 
 
 def outputs(*numbers: float) -> Outputs:

@@ -9,10 +9,10 @@ import numpy as np
 
 from split_rewrite.rewriter.comparison.judging.declared_outputs import Contradiction
 from split_rewrite.rewriter.comparison.judging.result_runs import have_other_shapes, run_result
-from split_rewrite.rewriter.comparison.running.messages import Failure, Outputs
-from split_rewrite.rewriter.comparison.running.model_client import Session
-from split_rewrite.rewriter.comparison.running.runs import Run
+from split_rewrite.rewriter.comparison.runs import Run
 from split_rewrite.rewriter.comparison.verdicts import Comparison, Inconclusive
+from split_rewrite.rewriter.execution.messages import Failure, Outputs
+from split_rewrite.rewriter.execution.model_client import Session
 
 
 def outputs(size: int) -> Outputs:

@@ -1,0 +1,74 @@
+"""Reads in a child process what a comparison has to know of a model before it runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import onnx
+
+from ...execution.messages import Failure
+from ...execution.model_client import Worker
+from ...graph.specialization import with_values
+from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
+from .equal_lengths import equal_lengths
+from .readers import NO_READINGS, Readings, readings
+
+
+class Description(NamedTuple):
+    """The interface of a model: serialized ValueInfoProtos of the required and the optional inputs, and the names of the outputs.
+
+    `random` names a node that draws random numbers. `defects` maps runtimes to the reason why they cannot be trusted on this model.
+    `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
+    this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
+    computes the same. `readings` says what is done with the values of the inputs. `declared` has serialized ValueInfoProtos of the
+    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`.
+    """
+
+    required: tuple[bytes, ...]
+    overridable: tuple[bytes, ...]
+    outputs: tuple[str, ...]
+    random: str
+    defects: dict[str, str]
+    disputed: str
+    lax: str
+    doubt: Doubt | None
+    equal: dict[str, int | str]
+    readings: Readings = NO_READINGS
+    declared: tuple[bytes, ...] = ()
+
+
+class Describe(NamedTuple):
+    """The question for the `Description` of the model at `path`."""
+
+    path: str
+
+    def answer(self) -> Description:
+        """The description, read in the child."""
+        return describe(self.path)
+
+
+def description_of(worker: Worker, path: Path) -> Description | Failure:
+    """The description of the model at `path`, read in the child of `worker`."""
+    return worker.ask(Describe(str(path.resolve())))
+
+
+def describe(path: str) -> Description:
+    """The interface of the model at `path`; external data is not read."""
+    model = with_values(onnx.load(path, load_external_data=False))
+    given = {tensor.name for tensor in model.graph.initializer}
+    given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    inputs = model.graph.input
+    return Description(
+        required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
+        overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
+        outputs=tuple(value.name for value in model.graph.output),
+        random=random_operator(model),
+        defects=known_defects(model),
+        disputed=disputed_node(model),
+        lax=lax_operator(model),
+        doubt=doubt(model),
+        equal=equal_lengths(model),
+        readings=readings(model),
+        declared=tuple(value.SerializeToString() for value in model.graph.output),
+    )

@@ -1,1 +1,0 @@
-"""Runs models in a child process, and says what came of it."""
