@@ -121,7 +121,7 @@ def _mind_windows(node: Node) -> None:
         raise Unconvertible("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
 
 
-@avoid("Window behind the input", "MaxPool", opset=13)
+@avoid("Window behind the input", ("LpPool", "MaxPool"), opset=13)
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def drop_windows_behind_the_input(node: Node) -> None:
     """Where ceil_mode would add windows that cover padding only, it is replaced by padding that gives no such window.

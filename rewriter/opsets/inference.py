@@ -18,6 +18,7 @@ from .foreign import models, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import (
     WRONG_SYMBOLS,
+    certain_types,
     is_wrongly_inferred,
     keeps_its_input,
     may_be_wrong,
@@ -27,7 +28,7 @@ from .misinferred import (
 )
 from .ml_types import ML, state_ml_types
 from .stand_ins import hidden, may_need_stand_ins, put_stand_ins, take_stand_ins_back
-from .type_protos import shapeless, tensor_type
+from .type_protos import tensor_type
 
 
 def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -123,7 +124,7 @@ def infer_node(
             ir_version,
         )
         is_wrong = is_wrongly_inferred(node, types, found, known)
-        return {name: shapeless(kind) for name, kind in found.items()} if is_wrong else found
+        return certain_types(node, types, found) if is_wrong else found
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
 

@@ -138,10 +138,22 @@ def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
         )
         pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPH_TYPES for inner in (a.g, *a.graphs)]
     return {
-        index: {name: shapeless(types[name]) for name in node.output if name in types}
+        index: certain_types(node, types, {name: types[name] for name in node.output if name in types})
         for index, (node, _) in enumerate(nodes_with_opset(model))
         if is_wrongly_inferred(node, types, types, data)
     }
+
+
+def certain_types(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
+    """What is certain of the types `found` for `node`, which onnx inferred wrongly: the element types, and of windows and resized
+    data, whose lengths alone are in doubt, the rank, which is that of the first input, and the first dimensions.
+    """
+    kept = _CERTAIN.get(facts.of(node.op_type).word("misinferred"))
+    data = shape_of(types.get(node.input[0], TypeProto())) if node.input else None
+    if kept is None or data is None:
+        return {name: shapeless(kind) for name, kind in found.items()}
+    shapes = {name: [*list(shape_of(kind) or ())[:kept], *[None] * len(data)][: len(data)] for name, kind in found.items()}
+    return {name: onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, shapes[name]) for name, kind in found.items()}
 
 
 def _attention_errs(found: _Inferred) -> bool:
@@ -271,6 +283,8 @@ _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
     _OLD_AXES: lambda attribute: attribute.name == "axes" and min(attribute.ints, default=0) < 0,
 }
 """Conditions that hold only for nodes with such an attribute."""
+_CERTAIN = {"last_window": 2, "transposed_lengths": 2, "scaled_lengths": 0}
+"""Conditions that are about lengths alone, and how many of the first dimensions are certain."""
 _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "attention_sizes": _attention_errs,
     "index_rank": _gather_nd_errs,

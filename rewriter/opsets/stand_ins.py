@@ -122,8 +122,9 @@ def hidden(serialized: bytes, wrong: Mapping[int, dict[str, TypeProto]], replace
         if index in wrong:
             replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
             node.domain = _STAND_INS
+    stated = {value.name for value in model.graph.value_info}
     model.graph.value_info.extend(
-        onnx.ValueInfoProto(name=name, type=kind) for types in wrong.values() for name, kind in types.items()
+        onnx.ValueInfoProto(name=name, type=kind) for types in wrong.values() for name, kind in types.items() if name not in stated
     )
     for owner in (model, *model.functions):
         if not any(entry.domain == _STAND_INS for entry in owner.opset_import):

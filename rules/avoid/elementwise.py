@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Cast.html
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import avoid
@@ -51,6 +52,29 @@ def multiply(node: Node) -> None:
         raise Unconvertible("the exponent has more axes than the base", "make the exponent a scalar")
     base = node.input(0)
     node.become.Mul(node.op.Mul(base, base), base)
+
+
+@avoid("Where that spreads its last operand", "Where", opset=9)
+def spread_last_operand(node: Node) -> None:
+    """The last operand is expanded to the shape of the result.
+
+    It is exact for all types. The shape of the result has to be known.
+    """
+    shape = node.need_shape(node.output(0))
+    if node.shape(2) != tuple(shape):
+        node.set_input(2, node.op.Expand(node.input(2), node.op.int64(shape)))
+
+
+@avoid("Sigmoid of float64 that is multiplied", "Sigmoid", opset=7, exact=False)
+def write_out_sigmoid(node: Node) -> None:
+    """The node becomes 1 / (1 + exp(-x)), where a Mul reads it.
+
+    It is right up to the last bits.
+    """
+    if node.elem_type() != TensorProto.DOUBLE or all(reader.op_type != "Mul" for reader in node.graph.readers(node.output(0))):
+        return
+    one = node.op.const(1.0, np.float64)
+    node.become.Div(one, node.op.Add(one, node.op.Exp(node.op.Neg(node.input(0)))))
 
 
 @avoid("Cast to bool", "Cast", opset=11)

@@ -145,6 +145,17 @@ def state_outputs(node: Node) -> None:
             node.set_output(index, node.fresh_name(what))
 
 
+@avoid("LSTM with its last cell state alone", "LSTM", opset=7)
+def name_other_outputs(node: Node) -> None:
+    """The output of all steps and the last state get names, even if nothing reads them.
+
+    It is exact for all types and lengths.
+    """
+    for index in (0, 1) if node.has_output(2) else ():
+        if not node.has_output(index):
+            node.set_output(index, node.fresh_name(_OUTPUTS[index]))
+
+
 @avoid("Recurrent operator without a first state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_first(node: Node) -> None:
     """The initial state, 0, becomes an input.

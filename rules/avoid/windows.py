@@ -228,6 +228,16 @@ def with_two_axes(node: Node) -> None:
         _add_axis(node)
 
 
+@avoid("Conv along one axis", "Conv", opset=13)
+def convolve_two_axes(node: Node) -> None:
+    """The data gets a second axis of length 1, and the result loses it.
+
+    It is exact for all types and lengths.
+    """
+    if node.need_rank() == 3:
+        _add_axis(node)
+
+
 @avoid("ConvTranspose with dilations", "ConvTranspose", opset=13)
 def spread_weights(node: Node) -> None:
     """Zeros between the weights take the place of the dilations.

@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import onnx
@@ -132,33 +132,56 @@ def rules(found: Mapping[int, Sequence[bool]], tried: Sequence[Trial]) -> Iterat
     newest = max(found)
     grouped: dict[tuple[int, int | None, str], list[str]] = defaultdict(list)
     for op_type in sorted({trial.op_type for trial in tried}):
-        per_release = {minor: _types_of(op_type, found, tried, minor) for minor in range(min(found), newest + 1)}
-        for first, last, stated in _runs(per_release):
-            if stated:
+        per_release = {minor: _stated(op_type, found, tried, minor) for minor in range(min(found), newest + 1)}
+        for first, last, texts in _runs(per_release):
+            for stated in texts:
                 grouped[first, None if last == newest else last, stated].append(op_type)
     for (first, last, stated), names in sorted(grouped.items(), key=lambda item: (item[1], item[0][0])):
         until = "" if last is None else f'to = "1.{last}"\n'
         listed = ", ".join(f'"{name}"' for name in names)
-        yield f'[[rule]]\nfrom = "1.{first}"\n{until}operators = [{listed}]\ntype = {{ {stated} }}\n'
+        yield f'[[rule]]\nfrom = "1.{first}"\n{until}operators = [{listed}]\n{stated}\n'
 
 
-def _runs(per_release: Mapping[int, str]) -> Iterator[tuple[int, int, str]]:
-    first = previous = min(per_release)
-    for minor in sorted(per_release)[1:]:
-        if per_release[minor] != per_release[previous]:
-            yield first, previous, per_release[previous]
-            first = minor
-        previous = minor
-    yield first, previous, per_release[previous]
+_Value = TypeVar("_Value")
 
 
-def _types_of(op_type: str, found: Mapping[int, Sequence[bool]], tried: Sequence[Trial], minor: int) -> str:
-    """The right side of `type` for one release; "" where it takes all usual types, or no model loads."""
+def _runs(per_key: Mapping[int, _Value]) -> Iterator[tuple[int, int, _Value]]:
+    """The first and the last of keys in a row that have the same value, and that value."""
+    first = previous = min(per_key)
+    for key in sorted(per_key)[1:]:
+        if per_key[key] != per_key[previous]:
+            yield first, previous, per_key[previous]
+            first = key
+        previous = key
+    yield first, previous, per_key[previous]
+
+
+def _stated(op_type: str, found: Mapping[int, Sequence[bool]], tried: Sequence[Trial], minor: int) -> tuple[str, ...]:
+    """The conditions of the rules for one release: one rule, or one for some of the versions."""
+    numbers = sorted({trial.version for trial in tried if trial.op_type == op_type})
+    per_version = {number: _types_of(op_type, number, found, tried, minor) for number in numbers}
+    loading = {number: text for number, text in per_version.items() if text is not None}
+    texts = set(loading.values())
+    if len(texts) <= 1:
+        return tuple(f"type = {{ {text} }}" for text in texts if text)
+    rules = []
+    for first, last, text in _runs(loading):
+        later = [number for number in numbers if number > last]
+        ends = f", max = {later[0] - 1}" if later else ""
+        if text:
+            rules.append(f"when = {{ opset = {{ min = {first}{ends} }} }}\ntype = {{ {text} }}")
+    return tuple(rules)
+
+
+def _types_of(op_type: str, version: int, found: Mapping[int, Sequence[bool]], tried: Sequence[Trial], minor: int) -> str | None:
+    """The right side of `type` for one version in one release; "" where it takes all usual types, None where no model loads."""
     around = {minor} if minor in found else {max(m for m in found if m < minor), min(m for m in found if m > minor)}
-    mine = [(number, trial.dtype) for number, trial in enumerate(tried) if trial.op_type == op_type]
+    mine = [(number, trial.dtype) for number, trial in enumerate(tried) if (trial.op_type, trial.version) == (op_type, version)]
     taken = set.intersection(*({dtype for number, dtype in mine if found[m][number]} for m in around))
     name = parameter(op_type)
-    return f"{name} = {json.dumps(sorted(taken))}" if taken and name and {dtype for _, dtype in mine} - taken - RARE else ""
+    if not taken or not name:
+        return None
+    return f"{name} = {json.dumps(sorted(taken))}" if {dtype for _, dtype in mine} - taken - RARE else ""
 
 
 def main(pythons: Sequence[str]) -> None:

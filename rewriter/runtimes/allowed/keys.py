@@ -305,6 +305,16 @@ class NotUnderstood(Condition):
         return unknown(f"the profile has the key '{self.key}', which is not known here")
 
 
+@dataclass(frozen=True)
+class OfOpset(Condition):
+    """`opset`: a limit on the opset of the result, in which the node has this form, too."""
+
+    limit: Limit
+
+    def judge(self, site: Site) -> Finding:
+        return self.limit.judge(site.node.target, "the opset")
+
+
 # -- reading
 
 Reader = Callable[[Any, str], Iterator[Condition]]
@@ -374,6 +384,10 @@ def _static(given: Any, where: str) -> Iterator[Condition]:
     return iter([IsStatic()] if given else [])
 
 
+def _opset(given: Any, where: str) -> Iterator[Condition]:
+    yield OfOpset(read_limit(given, where))
+
+
 def _table(given: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise ValueError(f"{where}: write a table, such as {{ X = … }}")
@@ -396,5 +410,6 @@ KEYS: Mapping[str, Reader] = {
     "absent": _absences,
     "shape": _shapes,
     "static": _static,
+    "opset": _opset,
 }
 """The keys of a rule that are conditions, and what reads them. Each reader raises ValueError, which says what is wrong."""

@@ -184,3 +184,19 @@ def test_a_shape_that_is_declared_is_read() -> None:
     x = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
     for found, expected in zip(run(result, {"x": x}), run(proto, {"x": x}), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('h = MaxPool <auto_pad = "SAME_UPPER", kernel_shape = [3], dilations = [2]> (x)', (1, 2, None)),
+        ("h = ConvTranspose <output_shape = [4]> (x, w)", (1, 3, None)),
+        ("h = MaxPool <kernel_shape = [1], strides = [3], ceil_mode = 1> (x)", (1, 2, None)),
+    ],
+)
+def test_the_rank_is_certain_where_lengths_alone_are_not(text: str, shape: tuple[int | None, ...]) -> None:
+    proto = model(f"g (float[1,2,5] x, float[2,3,4] w) => (float[A,B] y) {{ {text} y = Flatten(h) }}", 13)
+    inferred = inference.infer_model(proto)
+    assert inferred is not None
+    (found,) = [value.type for value in inferred.graph.value_info if value.name == "h"]
+    assert type_protos.shape_of(found) == shape

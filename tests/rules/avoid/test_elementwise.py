@@ -38,6 +38,20 @@ REWRITES = [
         "{ square = Mul (x, x) y = Mul (square, x) }",
     ),
     (
+        "elementwise.spread_last_operand",
+        "Where that spreads its last operand",
+        13,
+        "g (bool[2,3] c, float[2,3] x, float[3] z) => (float[2,3] y) { y = Where(c, x, z) }",
+        "<int64[2] shape = {2, 3}> { spread = Expand (z, shape) y = Where (c, x, spread) }",
+    ),
+    (
+        "elementwise.write_out_sigmoid",
+        "Sigmoid of float64 that is multiplied",
+        13,
+        "g (double[3] x) => (double[3] y) { s = Sigmoid(x) y = Mul(x, s) }",
+        "<double one = {1}> { n = Neg (x) e = Exp (n) d = Add (one, e) s = Div (one, d) y = Mul (x, s) }",
+    ),
+    (
         "elementwise.is_not_zero",
         "Cast to bool",
         13,

@@ -187,6 +187,25 @@ FREE = {
     ),
     "Reduce over three axes or more": (13, "(float[2,3,4] x) => (float[1,1,1] y) { y = ReduceMean(x) }"),
     "Reduce over all axes, which it names": (13, "(float[2,3] x) => (float[2,1] y) { y = ReduceMean<axes=[-1]>(x) }"),
+    "LRN with a bias that is no whole number": (13, "(float[1,2,3] x) => (float[1,2,3] y) { y = LRN<size=3, bias=2.0>(x) }"),
+    "LayerNormalization with a scale that is spread": (
+        17,
+        "(float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization(x, s) }",
+    ),
+    "Transpose of one axis": (13, "(float[2,3] x) => (float[3,2] y) { y = Transpose(x) }"),
+    "Where that spreads its last operand": (
+        13,
+        "(bool[3] c, float[3] x, float[2,3] z) => (float[2,3] y) { y = Where(c, x, z) }",
+    ),
+    "Sigmoid of float64 that is multiplied": (13, "(double[3] x) => (double[3] y) { y = Sigmoid(x) }"),
+    "Conv along one axis": (
+        13,
+        "(float[1,1,4,4] x, float[1,1,2,2] w) => (float[1,1,3,3] y) { y = Conv(x, w) }",
+    ),
+    "LSTM with its last cell state alone": (
+        14,
+        "(float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] h) { _, h = LSTM<hidden_size = 1>(x, w, w) }",
+    ),
     "ConvTranspose with output_shape": (
         13,
         "(float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose(x, w) }",
@@ -202,6 +221,11 @@ def test_what_has_not_the_form_keeps_its_bytes(form: str, tmp_path: Path) -> Non
 
 
 CANNOT = {
+    "bias": (
+        "LRN with a bias that is no whole number",
+        "(float[1,2,3] x) => (float[1,2,3] y) { y = LRN<size=3, bias=-0.5>(x) }",
+        "its bias is -0.5",
+    ),
     "read": (
         "Split with a part of length 0",
         "(float[2] x) => (float[2] y, float[0] z) <int64[2] s = {2,0}> { y, z = Split(x, s) }",

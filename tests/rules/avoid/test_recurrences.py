@@ -51,6 +51,13 @@ REWRITES = [
         "<int64[2] backward = {1, 0}> { reversed = Gather <axis = 0> (x, backward) absent, h = RNN <hidden_size = 1> (reversed, w, w) }",
     ),
     (
+        "recurrences.name_other_outputs",
+        "LSTM with its last cell state alone",
+        14,
+        "g (float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] c) { , , c = LSTM<hidden_size = 1>(x, w, w) }",
+        "{ all, last, c = LSTM <hidden_size = 1> (x, w, w) }",
+    ),
+    (
         "recurrences.state_bias",
         "Recurrent operator without a bias",
         14,

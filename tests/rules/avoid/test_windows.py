@@ -108,6 +108,21 @@ REWRITES = [
         """,
     ),
     (
+        "windows.convolve_two_axes",
+        "Conv along one axis",
+        13,
+        "g (float[1,1,4] x, float[1,1,3] w) => (float[1,1,4] y) { y = Conv<pads = [1,1]>(x, w) }",
+        """
+            <int64[1] axes = {2}>
+            {
+              plane = Unsqueeze (x, axes)
+              weights = Unsqueeze (w, axes)
+              of_two_axes = Conv <pads = [0, 1, 0, 1]> (plane, weights)
+              y = Squeeze (of_two_axes, axes)
+            }
+        """,
+    ),
+    (
         "windows.transposed_with_two_axes",
         "ConvTranspose along one axis",
         13,

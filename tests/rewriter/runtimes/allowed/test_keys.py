@@ -51,6 +51,7 @@ NOT_ALLOWED = [
     (STRIDED, "attr = { strides = [[1, 1], [2, 2]] }", "strides is [2, 1], not [1, 1] or [2, 2]"),
     (CONV, "attr = { kernel_shape = { min = 4 } }", "kernel_shape is 3, not at least 4"),
     (CONV, "attr = { dilations = { not = [1] } }", "dilations is 1"),
+    (CONV, "opset = { max = 12 }", "the opset is 18, not at most 12"),
     (SOFTMAX, "attr = { axis = [-1] }", "axis is 1, not 3"),
     (SOFTMAX, "attr = { axis = ['W', 'H'] }", "axis is 1, not 3 or 2"),
     (MEAN, "attr = { axes = [1] }", "axes is 2, not 1"),

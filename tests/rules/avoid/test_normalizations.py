@@ -1,0 +1,49 @@
+"""The rules that avoid forms of normalizations, and what they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, model, run
+
+REWRITES = [
+    (
+        "normalizations.divide_by_the_bias",
+        "LRN with a bias that is no whole number",
+        13,
+        "g (float[1,4,2,2] x) => (float[1,4,2,2] y) { y = LRN<size = 3, bias = 0.25, alpha = 0.5, beta = 0.5>(x) }",
+        "<float factor = {2}> { of_bias_1 = LRN <size = 3, bias = 1.0, alpha = 2.0, beta = 0.5> (x) y = Mul (of_bias_1, factor) }",
+    ),
+    (
+        "normalizations.spread_scale",
+        "LayerNormalization with a scale that is spread",
+        17,
+        "g (float[2,3,2] x, float[2] s) => (float[2,3,2] y) <float[1,2] b = {1, 2}> { y = LayerNormalization<axis = 1>(x, s, b) }",
+        "<int64[2] lengths = {3, 2}, float[3,2] bias = {1, 2, 1, 2, 1, 2}> "
+        "{ scale = Expand (s, lengths) y = LayerNormalization <axis = 1> (x, scale, bias) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
+    assert_rewrites(before, after, rule, opset, opset, for_a_runtime(form, tmp_path))
+
+
+@pytest.mark.parametrize("attributes", ["bias = 1.5", "bias = 0.1, alpha = 0.7, beta = 0.3", "bias = 2.5, beta = 2.0"])
+def test_an_lrn_computes_the_same(attributes: str, tmp_path: Path) -> None:
+    before = model(f"g (float[1,5,2,2] x) => (float[1,5,2,2] y) {{ y = LRN<size = 3, {attributes}>(x) }}", 13)
+    result = converted(before, "LRN with a bias that is no whole number", tmp_path)
+    feeds = {"x": np.random.default_rng(0).standard_normal((1, 5, 2, 2)).astype(np.float32)}
+    np.testing.assert_allclose(run(result, feeds)[0], run(before, feeds)[0], rtol=1e-5)  # 100 last bits
+
+
+def test_a_scale_of_one_element_computes_the_same(tmp_path: Path) -> None:
+    text = "g (float[2,3,4] x, float[1] s) => (float[2,3,4] y) <float[4] b = {1, 2, 3, 4}> { y = LayerNormalization<axis = -2>(x, s, b) }"
+    before = model(text, 17)
+    result = converted(before, "LayerNormalization with a scale that is spread", tmp_path)
+    feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4), "s": np.array([3], np.float32)}
+    np.testing.assert_allclose(run(result, feeds)[0], run(before, feeds)[0], rtol=1e-5)  # onnxruntime rounds otherwise
