@@ -204,7 +204,7 @@ FREE = {
     ),
     "LSTM with its last cell state alone": (
         14,
-        "(float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] h) { _, h = LSTM<hidden_size = 1>(x, w, w) }",
+        "(float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] h) { absent, h = LSTM<hidden_size = 1>(x, w, w) }",
     ),
     "ConvTranspose with output_shape": (
         13,

@@ -54,7 +54,7 @@ REWRITES = [
         "recurrences.name_other_outputs",
         "LSTM with its last cell state alone",
         14,
-        "g (float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] c) { , , c = LSTM<hidden_size = 1>(x, w, w) }",
+        "g (float[2,1,1] x, float[1,4,1] w) => (float[1,1,1] c) { ABSENT, ABSENT, c = LSTM<hidden_size = 1>(x, w, w) }",
         "{ all, last, c = LSTM <hidden_size = 1> (x, w, w) }",
     ),
     (
