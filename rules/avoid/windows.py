@@ -228,16 +228,6 @@ def with_two_axes(node: Node) -> None:
         _add_axis(node)
 
 
-@avoid("Conv along one axis", "Conv", opset=13)
-def convolve_two_axes(node: Node) -> None:
-    """The data gets a second axis of length 1, and the result loses it.
-
-    It is exact for all types and lengths.
-    """
-    if node.need_rank() == 3:
-        _add_axis(node)
-
-
 @avoid("ConvTranspose with dilations", "ConvTranspose", opset=13)
 def spread_weights(node: Node) -> None:
     """Zeros between the weights take the place of the dilations.
@@ -281,8 +271,9 @@ def cut_result(node: Node) -> None:
     )
 
 
+@avoid("Conv along one axis", "Conv", opset=13)
 @avoid("ConvTranspose along one axis", "ConvTranspose", opset=13)
-def transposed_with_two_axes(node: Node) -> None:
+def convolve_two_axes(node: Node) -> None:
     """The data gets a second axis of length 1, and the result loses it.
 
     It is exact for all types and lengths.

@@ -39,36 +39,31 @@ class Description(NamedTuple):
 
 
 class Describe(NamedTuple):
-    """The question for the `Description` of the model at `path`."""
+    """The question for the `Description` of the model at `path`, whose external data is not read."""
 
     path: str
 
     def answer(self) -> Description:
         """The description, read in the child."""
-        return describe(self.path)
+        model = with_values(onnx.load(self.path, load_external_data=False))
+        given = {tensor.name for tensor in model.graph.initializer}
+        given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+        inputs = model.graph.input
+        return Description(
+            required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
+            overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
+            outputs=tuple(value.name for value in model.graph.output),
+            random=random_operator(model),
+            defects=known_defects(model),
+            disputed=disputed_node(model),
+            lax=lax_operator(model),
+            doubt=doubt(model),
+            equal=equal_lengths(model),
+            readings=readings(model),
+            declared=tuple(value.SerializeToString() for value in model.graph.output),
+        )
 
 
 def description_of(worker: Worker, path: Path) -> Description | Failure:
     """The description of the model at `path`, read in the child of `worker`."""
     return worker.ask(Describe(str(path.resolve())))
-
-
-def describe(path: str) -> Description:
-    """The interface of the model at `path`; external data is not read."""
-    model = with_values(onnx.load(path, load_external_data=False))
-    given = {tensor.name for tensor in model.graph.initializer}
-    given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
-    inputs = model.graph.input
-    return Description(
-        required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
-        overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
-        outputs=tuple(value.name for value in model.graph.output),
-        random=random_operator(model),
-        defects=known_defects(model),
-        disputed=disputed_node(model),
-        lax=lax_operator(model),
-        doubt=doubt(model),
-        equal=equal_lengths(model),
-        readings=readings(model),
-        declared=tuple(value.SerializeToString() for value in model.graph.output),
-    )

@@ -123,7 +123,7 @@ REWRITES = [
         """,
     ),
     (
-        "windows.transposed_with_two_axes",
+        "windows.convolve_two_axes",
         "ConvTranspose along one axis",
         13,
         "g (float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1, 2}> { y = ConvTranspose(x, w) }",
