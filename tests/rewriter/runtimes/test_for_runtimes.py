@@ -195,17 +195,28 @@ NOT_TAKEN = {
     "clip": ("mnn-3.6", ("", ", clip = 0.5", "x, w, r"), "it has clip"),
     "peepholes": ("openvino-2026.4", (", float[1,3] p = {1, 2, 3}", "", "x, w, r, , , , , p"), "it has P"),
     "forgets": ("opencv-4.12", ("", ", input_forget = 1", "x, w, r"), "input_forget is 1, not 0"),
+    "large-first": (
+        "openvino-2026.4",
+        "g (int64[2] x) => (int64[2] y) { c = Constant<value_int = 4294967298>()  y = Sub(c, x) }",
+        "A is 4294967298, not -2147483647 to 2147483647",
+    ),
+    "large-and-spread": (  # what is known counts, not what is stored
+        "openvino-2026.4",
+        "g (int64[2] x) => (int64[2] y) <int64[1] c = {4294967298}> { n = Constant<value_ints = [2]>()  t = Tile(c, n)  y = Mul(x, t) }",
+        "B is 4294967298, not -2147483647 to 2147483647",
+    ),
+    "needs-32-bits": ("openvino-2024.2", "g (int32[2] x) => (int32[2] y) { y = BitwiseAnd(x, x) }", "B is -2147483648", 18),
 }
 
 
 @pytest.mark.parametrize("case", NOT_TAKEN)
 def test_what_a_runtime_computes_otherwise_is_refused(case: str) -> None:
-    name, text, reason = NOT_TAKEN[case]
+    name, text, reason, *opset = NOT_TAKEN[case]
     if isinstance(text, tuple):
         more, attributes, inputs = text
         text = "g (float[3,1,2] x) => (float[3,1,1,1] y) " + RNN.format(more=more, attributes=attributes, inputs=inputs)
     with pytest.raises(UnconvertibleError) as caught:
-        convert_version(model(text, 13), options=Options(for_runtimes=[name]))
+        convert_version(model(text, *opset or [13]), options=Options(for_runtimes=[name]))
     assert f"does not allow it: {reason}" in str(caught.value) or f"; {reason}" in str(caught.value)
 
 
