@@ -26,7 +26,7 @@ from .inputs.original_runs import Plan, explain, hint_at_inputs, run_edges, run_
 from .inputs.samples import MAX_INPUT_BYTES, InputSpace, Samples
 from .judging.differences import is_empty, shape_of_value
 from .judging.evidence import Evidence
-from .judging.outputs import agrees_with_either, are_equal, compare_outputs, unjudged, worst
+from .judging.outputs import agrees_with_either, are_equal, compare_outputs, evidence_of, unjudged, worst
 from .judging.result_runs import have_other_shapes, run_result
 from .judging.tolerance import EXACT, Tolerance
 from .runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
 """For each runtime, the semantics that it does not follow."""
-_FOR_SAMPLES = 0.8
+_FOR_SAMPLES = 0.4
 """The share of what is planned that samples get."""
 _LAST_BITS = (
     "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
@@ -196,7 +196,8 @@ class _Judge:
         if len(verdicts) < len(answers):
             return not_compared(answer for answer in answers if isinstance(answer, Inconclusive))
         outputs = functools.reduce(worst, (verdict.outputs for verdict in verdicts))
-        found = Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
+        least = min(verdicts, key=lambda verdict: verdict.samples)
+        found = replace(least, runtime=" and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
         return self._unless_at_edges(found, self._engines[0])
 
     def _ask(self, engine: str) -> Comparison | Inconclusive:
@@ -363,12 +364,12 @@ class _Judge:
         first = next((output for output in outputs if not output.equal), None)
         if first is not None and self._are_nearer(runs, results):
             note = f"where it is not within the tolerance, output '{first.name}' is as near to what float64 gives as the original's"
-            return Comparison("equal", runtime, note, outputs)
+            return Comparison("equal", runtime, note, outputs, samples=len(runs), evidence="sampled")
         if first is None and (what := self._unjudged(runs)):
             hint = hint_at_inputs(self._models.spaces[0])
             return Inconclusive(f"{what} on all inputs tried", final=True, hint=hint, agreed=True)
         if first is None:
-            return Comparison("equal", runtime, outputs=outputs)
+            return Comparison("equal", runtime, outputs=outputs, samples=len(runs), evidence=evidence_of(runs, outputs))
         if not self._evidence.repeats(engine, runs) and not self._costs.budget.is_over:
             return Inconclusive("the original gives other outputs each time it is run", final=True)
         reason = f"output '{first.name}' differs: {first.note}"
@@ -394,7 +395,7 @@ class _Judge:
 def _excused(found: Comparison, reason: str) -> Comparison:
     """The verdict where what `found` says is the fault of the runtime, for this reason."""
     outputs = tuple(replace(output, equal=True, note="") for output in found.outputs)
-    return replace(found, status="equal", reason=reason, outputs=outputs, last_bits=True)
+    return replace(found, status="equal", reason=reason, outputs=outputs, last_bits=True, evidence="sampled")
 
 
 def _interface_mismatch(before: Description, after: Description) -> str:

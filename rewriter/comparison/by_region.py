@@ -8,86 +8,67 @@ inputs. The verdict is "equal" only if every region is equal.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from onnx import ModelProto, NodeProto
 
 from .. import calls, progress
 from ..errors import InvalidModelError
 from ..execution.budget import Budget
-from ..execution.engines import Runtime, installed
-from ..execution.model_client import Worker
+from ..execution.engines import installed
+from ..execution.model_client import lent_worker
 from ..graph.inlining import Key
 from ..graph.model import Model
-from ..graph.names import Semantics
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import only_moves
 from ..storage.skeleton import Skeleton
 from .by_model import compare
 from .inputs.samples import Samples
-from .judging.tolerance import EXACT, Tolerance
+from .judging.tolerance import Tolerance
 from .regions.division import Input, Region, RegionFinder, free_reads
 from .regions.keys import RegionKeys
 from .regions.models import Plan, RegionModels, UnfitError
-from .regions.observation import Observations, Seen, is_given
+from .regions.observation import Observations, Runner, Seen, is_given
 from .regions.retyped import with_own_names
+from .settings import Settings
 from .verdicts import Comparison, Piece
 
 MAX_PIECES = 1000
 """The largest number of distinct regions that are run."""
-MAX_SECONDS = 120.0
-"""Seconds after which no further regions are run."""
-_PIECE_SECONDS = 20.0
-"""Seconds that one region may take."""
 _WIDENINGS = 3
 """How often a region that seems different is tried again, each time together with the nodes that compute its inputs."""
-
-
-class _Settings(NamedTuple):
-    """How regions are run and judged."""
-
-    runtime: Runtime
-    seed: int
-    tolerance: Tolerance
-    worker: Worker
-    semantics: Semantics | None
-    seconds: float | None
-    """The budget that the user states."""
 
 
 def compare_nodes(
     original: Model,
     result: Skeleton,
     aliases: Mapping[str, str],
-    *,
-    runtime: Runtime = "auto",
-    seed: int = 0,
-    tolerance: Tolerance = EXACT,
+    settings: Settings | None = None,
     units: frozenset[Key] = frozenset(),
-    seconds: float | None = None,
 ) -> Comparison:
     """Compare `result` with the unconverted `original`, node by node; calls of the functions `units` are compared as a whole.
 
-    `aliases` maps values to others that the conversion found to be equal. Nodes that were rewritten are compared within
-    `tolerance`. Nodes that did not change may still differ in the last bits at the new opset, because the runtime uses another
-    kernel for them; the piece then says so. After `seconds`, by default MAX_SECONDS, no further regions are run.
+    `aliases` maps values to others that the conversion found to be equal. Nodes that were rewritten are compared within the
+    tolerance of `settings`. Nodes that did not change may still differ in the last bits at the new opset, because the runtime uses
+    another kernel for them; the piece then says so. Each distinct region gets its part of the budget; when the time of that is up,
+    no further regions are run.
     """
+    settings = settings or Settings()
+    seed, budget = settings.seed, settings.budget
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
     result = with_own_names(original, result)
     finder = RegionFinder(original, result.proto, aliases, units)
     regions = list(finder.rewritten())
-    with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
-        settings = _Settings(runtime, seed, tolerance, worker, original.semantics, seconds)
-        observations = Observations(original, finder.pairs, _read(regions, finder), Path(folder), installed(runtime))
-        judge = _Judge(finder, RegionModels(original, result), Path(folder), settings, observations)
+    with tempfile.TemporaryDirectory() as folder, lent_worker() as worker:
+        runner = Runner(Path(folder), installed(settings.runtime), worker, budget, original.semantics)
+        observations = Observations(original, finder.pairs, _read(regions, finder), runner)
+        judge = _Judge(finder, RegionModels(original, result), settings, runner, observations)
         groups = _group(finder, regions, judge)
-        pieces, runtimes, refusal = _judge_all(groups, judge, MAX_SECONDS if seconds is None else seconds)
+        pieces, runtimes, refusal = _judge_all(groups, judge, budget)
     found = replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
     return replace(found, reason=refusal, refused=True) if refusal and found.status == "equal" else found
 
@@ -97,11 +78,10 @@ def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
     return [value.name for value in model.graph.input], [value.name for value in model.graph.output]
 
 
-def _judge_all(groups: list[_Group], judge: _Judge, seconds: float) -> tuple[list[Piece], set[str], str]:
+def _judge_all(groups: list[_Group], judge: _Judge, budget: Budget) -> tuple[list[Piece], set[str], str]:
     """The verdicts on all groups, the runtimes that gave them, and a text about the first group that is equal although the
     preferred runtime does not run its new nodes, "" if there is none.
     """
-    deadline = time.monotonic() + seconds
     pieces: list[Piece] = []
     runtimes: set[str] = set()
     refusal = ""
@@ -111,10 +91,10 @@ def _judge_all(groups: list[_Group], judge: _Judge, seconds: float) -> tuple[lis
         advance(1)
         if number >= MAX_PIECES:
             pieces.append(group.piece("not compared", f"only the first {MAX_PIECES:,} distinct changes are"))
-        elif time.monotonic() > deadline:
-            pieces.append(group.piece("not compared", f"the ones before it took {seconds:g} s"))
+        elif budget.is_over:
+            pieces.append(group.piece("not compared", f"those before it took {budget}"))
         else:
-            found = judge.verdict(group.region)
+            found = judge.verdict(group.region, budget.part(min(len(groups), MAX_PIECES) - number))
             runtimes |= {found.runtime} - {""}
             pieces.append(group.of(found))
             if found.refused and not refusal:
@@ -132,7 +112,8 @@ class _Group:
     def of(self, found: Comparison) -> Piece:
         assert found.status != "partly compared"
         difference = max((output.max_abs for output in found.outputs), default=0.0)
-        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits)
+        piece = self.piece(found.status, found.reason)
+        return replace(piece, max_abs=difference, last_bits=found.last_bits, samples=found.samples, evidence=found.evidence)
 
     def piece(self, status: str, reason: str = "") -> Piece:
         region = self.region
@@ -213,13 +194,15 @@ class _Judge:
     """Compares the old and the new nodes of regions."""
 
     def __init__(
-        self, finder: RegionFinder, models: RegionModels, folder: Path, settings: _Settings, observations: Observations
+        self, finder: RegionFinder, models: RegionModels, settings: Settings, runner: Runner, observations: Observations
     ) -> None:
         self._finder = finder
         self._models = models
-        self._folder = folder
         self._settings = settings
+        self._runner = runner
         self._observations = observations
+        self._part = settings.budget
+        """The budget of the region that is being judged."""
 
     def surprise(self, region: Region) -> Hashable:
         """The shapes of the region's inputs in runs of the original, if they are not what is known of them; else None."""
@@ -250,11 +233,12 @@ class _Judge:
         ]
         return list(map(Seen, shapes, values))
 
-    def verdict(self, region: Region) -> Comparison:
-        """The verdict on the region for arbitrary inputs.
+    def verdict(self, region: Region, budget: Budget) -> Comparison:
+        """The verdict on the region for arbitrary inputs, within `budget`.
 
         If that is not "equal", for inputs that the nodes before the region compute.
         """
+        self._part = budget
         first = found = self._verdict_alone(region)
         widest = region
         for _ in range(_WIDENINGS):
@@ -330,7 +314,7 @@ class _Judge:
         return found
 
     def _run(self, region: Region, plan: Plan) -> Comparison:
-        paths = self._folder / "old.onnx", self._folder / "new.onnx"
+        paths = self._runner.folder / "old.onnx", self._runner.folder / "new.onnx"
         for path, model in zip(paths, self._models.of(region, plan), strict=True):
             path.write_bytes(model.SerializeToString())
         found = self._compare(*paths, replace(self._settings.tolerance, inexact=False, steps=False))
@@ -340,8 +324,15 @@ class _Judge:
             found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
-            found = replace(found, last_bits=True, reason="but for last bits: the runtime has another kernel for the other opset")
-        if plan.reduced and found.status != "equal":
+            found = replace(
+                found,
+                last_bits=True,
+                evidence="sampled",
+                reason="but for last bits: the runtime has another kernel for the other opset",
+            )
+        if plan.reduced and found.status == "equal":
+            found = replace(found, evidence="sampled")
+        elif plan.reduced:
             reason = f"its inputs are too big to run, and of reduced sizes they give no answer ({found.reason})"
             return Comparison("not compared", reason=reason)
         return found
@@ -354,9 +345,9 @@ class _Judge:
             runtime=settings.runtime,
             samples=Samples(seed=settings.seed),
             tolerance=tolerance,
-            worker=settings.worker,
+            worker=self._runner.worker,
             thorough=True,
-            semantics=settings.semantics,
-            budget=Budget(settings.seconds),
+            semantics=self._runner.semantics,
+            budget=self._part,
             edges=False,  # the whole model may never have these sizes here
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from ..execution.budget import Budget
 from ..execution.engines import ENGINES, is_installed
 from ..execution.messages import Failure, RejectedError
 from ..execution.model_client import Worker, lent_worker
@@ -20,8 +20,6 @@ from .inputs.samples import InputSpace, Samples
 
 _TRIES = 24
 """The number of inputs that are tried."""
-_SECONDS = 20.0
-"""The time after which no further input is tried."""
 
 
 class OwnRefusal(NamedTuple):
@@ -32,8 +30,10 @@ class OwnRefusal(NamedTuple):
     message: str
 
 
-def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_file: bool) -> OwnRefusal | None:
-    """Why a runtime refuses to run the model on any input; None where one runs it, or where none can tell.
+def refusal_of_model(
+    skeleton: Skeleton, samples: Samples | None, budget: Budget | None = None, *, is_as_in_file: bool
+) -> OwnRefusal | None:
+    """Why a runtime refuses to run the model on any input; None where one runs it within `budget`, or where none can tell.
 
     `is_as_in_file` says that the file of the skeleton, if it has one, holds this model unchanged.
     """
@@ -41,21 +41,20 @@ def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_fi
         path = (skeleton.path if is_as_in_file else None) or stack.enter_context(stage(skeleton, Path(folder, "model.onnx"))).path
         for engine in ENGINES:
             if is_installed(engine):
-                refused = _refused_by(engine, path, samples or Samples(), worker)
+                refused = _refused_by(engine, path, samples or Samples(), worker, budget or Budget())
                 if refused is not None:
                     tried = f" on any inputs tried ({len(refused)})"
                     return OwnRefusal(engine, tried * (refused[0].kind == "runtime"), refused[0].message) if refused else None
     return None
 
 
-def _refused_by(engine: str, path: Path, samples: Samples, worker: Worker) -> list[Failure] | None:
+def _refused_by(engine: str, path: Path, samples: Samples, worker: Worker, budget: Budget) -> list[Failure] | None:
     """The refusals of `engine`, one for each input; none where it runs the model, None where it says nothing about the model."""
     described = description_of(worker, path)
     if isinstance(described, Failure):
         return None
     refused: list[Failure] = []
-    until = time.monotonic() + _SECONDS
-    with worker.open(path, engine) as session:
+    with worker.within(budget), worker.open(path, engine) as session:
         for data in samples.data or [{}]:
             space = InputSpace(described, described, samples, data)
             for choice in itertools.islice(space.choices(), _TRIES):
@@ -68,6 +67,6 @@ def _refused_by(engine: str, path: Path, samples: Samples, worker: Worker) -> li
                 if not answer.certain or answer.kind in ("unsupported", "timeout", "memory"):
                     return None
                 refused.append(answer)
-                if answer.kind != "runtime" or time.monotonic() > until:
+                if answer.kind != "runtime" or budget.is_over:
                     return refused
     return refused or None

@@ -12,6 +12,8 @@ from ..execution.messages import Failure, Outputs
 from ..execution.model_client import Worker
 from .judging.declared_outputs import Contradiction
 
+DISTINCT = 2
+"""The number of samples in which all elements differ: no constant of a model has the number that a place has in both."""
 _SAMPLE = 600_000.0
 """Nanoseconds for a sample, however small."""
 _IN_A_ROW = 100_000.0
@@ -25,13 +27,14 @@ class Run(NamedTuple):
 
     `decides` is not empty if the sample was made for decisive values (see `deciding`): "odd" if it contains NaN or infinities.
     `doubt` has the outputs of the original that contradict their own declared shapes. A result that has the declared ones proves
-    nothing then, because rules go by them.
+    nothing then, because rules go by them. `is_distinct`: it is one of the two samples by `InputSpace.distinct`.
     """
 
     inputs: dict[str, Any]
     outputs: Outputs
     decides: Literal["", "usual", "odd"] = ""
     doubt: tuple[Contradiction, ...] = ()
+    is_distinct: bool = False
 
 
 class Efforts(NamedTuple):

@@ -8,6 +8,14 @@ from typing import Literal, NamedTuple
 
 from .judging.differences import OutputComparison
 
+Evidence = Literal["", "proved for these shapes", "same arithmetic", "sampled"]
+"""What inputs on which both models agree show, from most to least; "" where nothing was run.
+
+"proved for these shapes": both only carry elements to places that the shapes decide, and agree where all elements differ, so that
+they agree on all inputs of these shapes. "same arithmetic": they agree to the last bit, also on extremes, NaN and infinities where
+the inputs can have them. "sampled": they agree, within the tolerance, on what was run.
+"""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -15,7 +23,8 @@ class Piece:
 
     `example` names the first of the `count` nodes. `change` is "Split → Split, Identity", or the operator alone where the node
     stayed and only the definition of the operator differs at the target opset. `max_abs` is as in OutputComparison. `last_bits`
-    says that the nodes are equal, or differ, only up to last bits, which another kernel of the runtime explains.
+    says that the nodes are equal, or differ, only up to last bits, which another kernel of the runtime explains. `samples` and
+    `evidence` are as in Comparison.
     """
 
     change: str
@@ -25,6 +34,8 @@ class Piece:
     reason: str = ""
     max_abs: float = 0.0
     last_bits: bool = False
+    samples: int = 0
+    evidence: Evidence = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,8 @@ class Comparison:
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
     difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
     something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes
-    wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`.
+    wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`. `samples`: the
+    number of inputs on which equal models agreed; `evidence`: what that shows.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -54,6 +66,8 @@ class Comparison:
     refused: bool = False
     saturated: tuple[str, ...] = ()
     agreed: bool = False
+    samples: int = 0
+    evidence: Evidence = ""
 
     @property
     def rtol(self) -> float:

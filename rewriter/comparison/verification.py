@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from onnx import GraphProto
 
 from ..checks.function_calls import nodes_run
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
-from ..execution.budget import Budget
-from ..execution.engines import Runtime
 from ..execution.model_client import lent_worker
 from ..graph import given_types, inlining
 from ..graph.model import Model
@@ -28,8 +26,9 @@ from ..storage.skeleton import Skeleton, Snapshot
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
-from .judging.tolerance import EXACT, Tolerance
+from .judging.tolerance import Tolerance
 from .runs import Run
+from .settings import Settings
 from .verdicts import Comparison, joined
 
 
@@ -44,24 +43,6 @@ WHOLE = Size(256 << 20, 10_000)
 """The size up to which models are run as a whole."""
 THOROUGH = Size(16 << 20, 1_000)
 """The size up to which whole models are run on many choices of inputs."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a conversion is to be compared."""
-
-    how: Literal["auto", "model", "nodes", "required"] = "auto"
-    runtime: Runtime = "auto"
-    samples: Samples | None = None
-    tolerance: Tolerance = EXACT
-    declare: Mapping[str, str] = field(default_factory=dict)
-    """Types that the user states, as `given_types.declare_types` takes them."""
-    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Shapes of inputs that the user states."""
-    edges: bool = True
-    """Whether dimensions of 1 and empty vectors are tried."""
-    seconds: float | None = None
-    """The budget that the user states."""
 
 
 class Files(NamedTuple):
@@ -208,7 +189,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             thorough=_is_within(THOROUGH, original),
             semantics=original.semantics,
             edges=settings.edges,
-            budget=Budget(settings.seconds),
+            budget=settings.budget,
         )
 
 
@@ -273,19 +254,8 @@ def _compare_parts(
     settings: Settings,
     units: frozenset[inlining.Key] = frozenset(),
 ) -> Comparison:
-    seed = 0 if settings.samples is None else settings.samples.seed
     with names_explained(original.survey.graphs):
-        original = _with_stated_types(original, settings)
-        return compare_nodes(
-            original,
-            result,
-            aliases,
-            runtime=settings.runtime,
-            seed=seed,
-            tolerance=settings.tolerance,
-            units=units,
-            seconds=settings.seconds,
-        )
+        return compare_nodes(_with_stated_types(original, settings), result, aliases, settings, units)
 
 
 def _with_stated_types(original: Model, settings: Settings) -> Model:

@@ -226,7 +226,8 @@ def _remarks_on_rounding(conversion: Conversion, verified: Verified) -> list[Rem
 
 
 def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options) -> Settings:
-    from ..comparison.verification import Settings
+    from ..comparison.settings import Settings
+    from ..execution.budget import Budget
 
     outcome = conversion.converted.outcome
     inexact = inexact_rules(outcome, conversion.written)
@@ -248,7 +249,7 @@ def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "re
         options.declare,
         options.overwrite_input_shapes,
         edges=not warned,
-        seconds=options.compare_budget,
+        budget=Budget(options.compare_budget),
     )
 
 

@@ -193,11 +193,14 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
         yield
     except (RuleError, CheckError) as error:
         from ..comparison.own_refusal import refusal_of_model
+        from ..execution.budget import Budget
 
         skeleton = opening().skeleton
         if options.assume_opset is not None:
             stamp(skeleton.proto, options.assume_opset)
-        refusal = refusal_of_model(skeleton, options.samples, is_as_in_file=options.assume_opset is None)
+        refusal = refusal_of_model(
+            skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=options.assume_opset is None
+        )
         if refusal is None:
             raise
         runtime, tried, message = refusal

@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any, Protocol
@@ -103,9 +103,10 @@ class Mnn:
             result = os.path.join(folder, "model.mnn")
             files = ["--modelFile", path, "--MNNModel", result]
             # Not by the module mnnconvert, which tells a server of every conversion.
-            _tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "probe", "--keepInputFormat=1"])
+            with _native_output(folder) as told:
+                _tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "probe", "--keepInputFormat=1"])
             if not os.path.exists(result):
-                raise RuntimeError("mnnconvert refuses the model")
+                raise RuntimeError(f"mnnconvert refuses the model: {_telling(told)}")
             self._module = nn.load_module_from_file(result, *map(list, self._names))
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
@@ -218,6 +219,30 @@ ADAPTERS = {
     "tract": Tract,
     "tinygrad": Tinygrad,
 }
+
+
+@contextlib.contextmanager
+def _native_output(folder: str) -> Iterator[list[str]]:
+    """The lines that native code prints within a `with`, on either stream; known behind it. A file in `folder` holds them."""
+    lines: list[str] = []
+    with open(os.path.join(folder, "printed.txt"), "w+b") as file:
+        kept = os.dup(1), os.dup(2)
+        try:
+            for stream in (1, 2):
+                os.dup2(file.fileno(), stream)
+            yield lines
+        finally:
+            for stream, old in zip((1, 2), kept, strict=True):
+                os.dup2(old, stream)
+                os.close(old)
+            file.seek(0)
+            lines += [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
+
+
+def _telling(lines: Sequence[str]) -> str:
+    """The first line that speaks of an error, else the last one."""
+    about = (line for line in lines if re.search("not support|error|failed|empty input|no data", line, re.IGNORECASE))
+    return next(about, lines[-1] if lines else "it says nothing").strip()
 
 
 def _interface(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What a comparison may cost.
+"""What a comparison may cost, from its first run to the last.
 
 Estimates decide what is judged, and are the same on every machine; the clock only ends what was estimated wrongly.
 """
@@ -6,32 +6,62 @@ Estimates decide what is judged, and are the same on every machine; the clock on
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 LEAST = 1.0
-"""The budget in seconds, if that is more than TIMES as long as loading and running both models once takes."""
+"""The budget in seconds, if that is more than TIMES as long as loading and running all models once takes."""
 TIMES = 5.0
 _PLANNED = 0.5
 """The share of the budget for which samples are planned. The rest is for estimates that are too low."""
+_OF_TIME = 0.5
+"""The share of the time that is left which a part of a budget may take, if its estimates were too low."""
 _SECOND = 1e9
 """Estimates are in nanoseconds."""
 
 
 class Budget:
-    """The budget of one comparison: seconds, of which estimates and the clock are each subtracted on their own."""
+    """The budget of one comparison, from which estimates and the clock are each subtracted on their own."""
 
     def __init__(self, seconds: float | None = None) -> None:
         """Begin a budget of `seconds`, which the user states; by default, it depends on the models, which `weigh` tells."""
         self._is_fixed = seconds is not None
-        self.seconds = LEAST if seconds is None else seconds
+        self._least = LEAST if seconds is None else seconds
+        self._whole: Budget | None = None
+        self._once = 0.0
         self._spent = 0.0
-        self._begun = time.thread_time()
-        self._charged = 0.0
+        self._taken = 0.0
+        self._begun: float | None = None
         self._is_renewed = False
 
+    @property
+    def seconds(self) -> float:
+        """The whole budget, as far as the models are known."""
+        return self._least if self._is_fixed else max(self._least, TIMES * self._once / _SECOND)
+
     def weigh(self, once: float) -> None:
-        """Allow for models of which loading and running both once takes `once` nanoseconds, unless the user states the budget."""
-        if not self._is_fixed:
-            self.seconds = max(self.seconds, TIMES * once / _SECOND)
+        """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget."""
+        self._once += once
+        if self._whole is not None:
+            self._whole.weigh(once)
+
+    def part(self, among: int) -> Budget:
+        """The budget of the next of `among` parts that are judged one after the other: an equal share of what can still be planned,
+        or what its own models take if that is more. What it does not spend is left for the others.
+        """
+        part = Budget(self.left / max(among, 1) / _PLANNED / _SECOND)
+        part._is_fixed = self._is_fixed
+        part._whole = self
+        return part
+
+    def renew(self) -> None:
+        """Begin once more: a difference that was found has the same budget again, to be explained. Only the first call counts."""
+        if not self._is_renewed:
+            self._is_renewed = True
+            self._spent = self._taken = 0.0
+            self._begun = None if self._begun is None else time.thread_time()
+        if self._whole is not None:
+            self._whole.renew()
 
     # -- by estimates
 
@@ -47,33 +77,41 @@ class Budget:
     def spend(self, estimate: float) -> None:
         """Subtract nanoseconds from what can be planned."""
         self._spent += estimate
-
-    def part(self, share: float, least: float = 0.0) -> Budget:
-        """A budget of a share of what is left, and of no less than `least` nanoseconds if as much is left."""
-        part = Budget(max(self.left * share, min(least, self.left)) / _PLANNED / _SECOND)
-        part.charge(max(part.seconds - self.seconds_left, 0.0))
-        return part
-
-    def renew(self) -> None:
-        """Begin once more: a difference that was found has the same budget again, to be explained. Only the first call counts."""
-        if not self._is_renewed:
-            self._is_renewed = True
-            self._spent = 0.0
-            self._begun, self._charged = time.thread_time(), 0.0
+        if self._whole is not None:
+            self._whole.spend(estimate)
 
     # -- by the clock
 
+    def timed(self) -> AbstractContextManager[None]:
+        """Charge the processor time that this thread takes within a `with`, once where they are nested."""
+        clock = self if self._whole is None else self._whole
+        return nullcontext() if clock._begun is not None else clock._running()
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        self._begun = time.thread_time()
+        try:
+            yield
+        finally:
+            self._taken += time.thread_time() - self._begun
+            self._begun = None
+
     def charge(self, seconds: float) -> None:
         """Note processor time that a child took for this comparison."""
-        self._charged += seconds
+        self._taken += seconds
+        if self._whole is not None:
+            self._whole.charge(seconds)
 
     @property
     def seconds_left(self) -> float:
         """The seconds of processor time after which everything ends, also what was planned.
 
-        Processor time is that of this thread and what was charged. Another program that keeps the machine busy ends no comparison.
+        Processor time is that within `timed` and what was charged. Another program that keeps the machine busy ends no comparison.
         """
-        return self.seconds - (time.thread_time() - self._begun) - self._charged
+        if self._whole is not None:
+            return self._whole.seconds_left * _OF_TIME
+        running = 0.0 if self._begun is None else time.thread_time() - self._begun
+        return self.seconds - self._taken - running
 
     @property
     def is_over(self) -> bool:
@@ -81,4 +119,4 @@ class Budget:
         return self.seconds_left <= 0
 
     def __str__(self) -> str:
-        return f"the budget of {self.seconds:.3g} s"
+        return f"the budget of {(self._whole or self).seconds:.3g} s"

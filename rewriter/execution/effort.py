@@ -22,7 +22,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 _NODE, _REFERENCE_NODE = 2_000.0, 30_000.0
 """For each node, whatever its size: by onnxruntime and by onnx.reference."""
-_LOADED_NODE, _LOADED_BYTE = 20_000.0, 0.5
+_LOADED, _LOADED_NODE, _LOADED_BYTE = 10e6, 20_000.0, 0.5
+"""For reading and loading a model, however small; for each of its nodes and of its bytes."""
 _ELEMENT = 1.0
 _ELEMENTS: Mapping[Kind, float] = {Kind.NORMALIZES: 4.0, Kind.RESAMPLES: 30.0, Kind.ORDERS: 50.0, Kind.REDUCES: 1.0}
 """For each element of the output or of the largest input: by onnxruntime, where that is not _ELEMENT."""
@@ -76,7 +77,7 @@ def effort_of(path: str, shapes: Shapes) -> Effort:
     count = _Count(model, max(given, 1))
     here, there = count.graph(model.graph)
     outputs = sum(count.of(value.name) for value in model.graph.output)
-    loaded = os.path.getsize(path) * _LOADED_BYTE + count.nodes * _LOADED_NODE
+    loaded = _LOADED + os.path.getsize(path) * _LOADED_BYTE + count.nodes * _LOADED_NODE
     return Effort(loaded, here, there, outputs)
 
 

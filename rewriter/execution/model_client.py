@@ -31,7 +31,7 @@ from .values import byte_size
 
 _Answer = TypeVar("_Answer")
 TIME_LIMIT = 300.0
-"""Seconds that one model may take in a comparison, over all its runs."""
+"""Seconds after which a request that has no other limit counts as one that never ends."""
 MEMORY_SHARE = 0.8
 """The share of the machine's memory that a model may take."""
 _MARGIN = 10.0
@@ -71,7 +71,8 @@ class Worker:
         """
         outer, self._budget = self._budget, budget
         try:
-            yield
+            with budget.timed():
+                yield
         finally:
             self._budget = outer
 
@@ -101,18 +102,18 @@ class Worker:
     def _ask(self, request: object, seconds: float) -> object:
         calls.check()
         with self._lock:
+            limit = f"{self.time_limit:g} s"
             try:
                 self._prepare(request.runtime if isinstance(request, RunRequest) else "")
-                seconds = min(seconds, self._budget.seconds_left) if self._budget is not None else seconds
-                if seconds <= 0:
-                    return self._out_of_time()
-                return self._answer(request, seconds)
+                if self._budget is not None and self._budget.seconds_left < seconds:
+                    seconds, limit = self._budget.seconds_left, str(self._budget)
+                return self._answer(request, seconds) if seconds > 0 else _out_of_time(limit)
             except Crashed as crash:
                 self._stop()
                 calls.check()
                 if self._budget is not None and crash.is_timeout:
                     self._budget.charge(seconds)
-                return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
+                return _out_of_time(limit) if crash.is_timeout else Failure("crashed", str(crash))
             except NotReady as end:
                 self._stop()
                 return Failure("crashed", str(end))
@@ -132,11 +133,6 @@ class Worker:
         if runtime and runtime not in self._prepared:
             self._answer(PrepareRequest(runtime), self.time_limit)
             self._prepared.add(runtime)
-
-    def _out_of_time(self) -> Failure:
-        """The failure of a request that took longer than the time limit or the budget."""
-        is_budget = self._budget is not None and self._budget.is_over
-        return Failure("timeout", f"not finished within {self._budget if is_budget else f'{self.time_limit:g} s'}")
 
     def _forget(self) -> None:
         """Tell the child to free the model that it holds."""
@@ -278,6 +274,10 @@ def _groups(samples: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
             group, size = [], 0
     if group:
         yield group
+
+
+def _out_of_time(limit: str) -> Failure:
+    return Failure("timeout", f"not finished within {limit}")
 
 
 def _absolute(path: Path) -> str:

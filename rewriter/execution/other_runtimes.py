@@ -21,7 +21,7 @@ from ..suggestions import did_you_mean
 from . import adapters
 
 Status = Literal["ran", "refused", "crashed", "hung"]
-_SECONDS = 120.0
+_SECONDS = 300.0
 
 
 @dataclass(frozen=True)

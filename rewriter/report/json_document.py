@@ -105,6 +105,8 @@ def _comparison(comparison: Comparison) -> Document:
         "runtime": comparison.runtime,
         "reason": comparison.reason,
         "seed": comparison.seed,
+        "samples": comparison.samples,
+        "evidence": comparison.evidence,
         "outputs": outputs,
         "pieces": pieces,
     }

@@ -117,14 +117,24 @@ def comparison_section(comparison: Comparison) -> str:
     label = status.get(comparison.status, comparison.status)
     kind = "good" if comparison.status == "equal" else "note"
     reason = f' <span class="note">{html_text(comparison.reason, 1000)}</span>' if comparison.reason else ""
-    run = f" Run on the same inputs by {html_text(comparison.runtime)}; seed of the random ones: {comparison.seed}."
+    basis = f" {html_text(comparison.evidence.capitalize())}, {comparison.samples:,} inputs." if comparison.evidence else ""
+    run = f" Run on the same inputs by {html_text(comparison.runtime)}; seed of the random ones: {comparison.seed}.{basis}"
     head = f'<p><span class="tag {kind}">{label}</span>{run if comparison.runtime else ""}{reason}</p>'
     outputs = [
         (html_name(o.name), html_text(o.dtype), _shape(o.shape), *(f"{x:g}" for x in (o.max_abs, o.max_rel, o.rtol, o.atol)))
         for o in comparison.outputs
     ]
     pieces = [
-        (html_text(p.change), f"{p.count:,}", html_text(p.example), _tag(p.status), f"{p.max_abs:g}", html_text(p.reason, 400))
+        (
+            html_text(p.change),
+            f"{p.count:,}",
+            html_text(p.example),
+            _tag(p.status),
+            html_text(p.evidence),
+            f"{p.samples:,}",
+            f"{p.max_abs:g}",
+            html_text(p.reason, 400),
+        )
         for p in comparison.pieces
     ]
     return (
@@ -136,7 +146,7 @@ def comparison_section(comparison: Comparison) -> str:
         )
         + table(
             "Changes of nodes that were run, old against new",
-            ("Change", "Nodes#", "Example", "Verdict", "Difference#", "Reason"),
+            ("Change", "Nodes#", "Example", "Verdict", "Evidence", "Inputs#", "Difference#", "Reason"),
             pieces,
         )
     )

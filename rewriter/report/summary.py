@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,13 @@ from ..errors import listed
 from .data import remarks_of
 
 if TYPE_CHECKING:
-    from ..comparison.verdicts import Comparison
+    from ..comparison.verdicts import Comparison, Piece
     from ..engine.registry import Rule
     from ..errors import Blocker
     from .data import ReportData
+
+
+_EVIDENCE = ("proved for these shapes", "same arithmetic", "sampled")
 
 
 def summary(report: ReportData) -> str:
@@ -53,7 +57,7 @@ def details(report: ReportData) -> Iterator[str]:
         yield f"comparison: {report.comparison.reason}"
     for piece in report.comparison.pieces:
         reason = f" ({piece.reason})" if piece.reason else ""
-        yield f"{piece.status}: {_nodes(piece.count)} as {piece.example}, {piece.change}{reason}"
+        yield f"{piece.status}{_basis(piece)}: {_nodes(piece.count)} as {piece.example}, {piece.change}{reason}"
     for output in report.comparison.outputs:
         shape = ",".join(map(str, output.shape))
         yield (
@@ -118,13 +122,25 @@ def _comparison(comparison: Comparison | None) -> str:
     difference = max((output.max_abs for output in comparison.outputs), default=0.0)
     exact = comparison.rtol == comparison.atol == 0
     allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
-    return f"equal, {allowed}, max difference {difference:g} ({comparison.runtime})"
+    return f"equal, {allowed}, max difference {difference:g}{_basis(comparison)} ({comparison.runtime})"
+
+
+def _basis(compared: Comparison | Piece) -> str:
+    """What an "equal" rests on, such as ", proved for these shapes"; "" where nothing was run."""
+    if not compared.evidence:
+        return ""
+    if compared.evidence == "proved for these shapes":
+        return f", {compared.evidence}"
+    on = "on 1 input" if compared.samples == 1 else f"on {compared.samples:,} inputs"
+    return f", also at extremes, {on}" if compared.evidence == "same arithmetic" else f", {on}"
 
 
 def _comparison_of_pieces(comparison: Comparison) -> str:
     equal = [piece for piece in comparison.pieces if piece.status == "equal"]
     rest = len(comparison.pieces) - len(equal)
-    text = f"node by node: {_nodes(sum(piece.count for piece in equal))} equal, {len(equal)} distinct ({comparison.runtime})"
+    kinds = Counter(piece.evidence for piece in equal)
+    basis = "".join(f", {kinds[kind]} {kind}" for kind in _EVIDENCE if kinds[kind])
+    text = f"node by node: {_nodes(sum(piece.count for piece in equal))} equal, {len(equal)} distinct{basis} ({comparison.runtime})"
     return f"{text}; {rest} distinct not compared: see the warning" if rest else text
 
 

@@ -14,9 +14,10 @@ from ..comparison.runs import Run
 from ..comparison.verification import Verified
 from ..errors import CompareError
 from ..execution.agreement import USUAL, Bounds, difference_of
-from ..execution.model_client import TIME_LIMIT, lent_worker
+from ..execution.model_client import lent_worker
 from ..execution.other_runtimes import Interface, Ran, Target, interface, run_file
 from ..process.child import interpreter
+from .known_messages import find_messages
 from .naming import common_name
 from .profiles import known_runtimes
 
@@ -25,7 +26,7 @@ _NARROW = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.FLOAT
 
 def target_of(adapter: str, python: str) -> Target:
     """The runtime of `adapter` in the environment of the interpreter `python`, or in this one."""
-    return Target(adapter_name(adapter), python or interpreter(), TIME_LIMIT)
+    return Target(adapter_name(adapter), python or interpreter())
 
 
 def adapter_name(given: str) -> str:
@@ -102,7 +103,8 @@ def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
 def _require_ran(target: Target, ran: Ran) -> None:
     verbs = {"refused": "refuses", "crashed": "crashes on", "hung": "hangs on"}
     if ran.status != "ran":
-        raise CompareError(f"{target.adapter} {verbs[ran.status]} the result: {ran.reason}")
+        meant = next((f". It means: {place.meaning}" for place in find_messages(ran.reason)), "")
+        raise CompareError(f"{target.adapter} {verbs[ran.status]} the result: {ran.reason}{meant}")
 
 
 def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:

@@ -17,7 +17,6 @@ from hostile_models import functions, functions_with_a_constant, nested_graphs
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
-from split_rewrite.rewriter.comparison import by_region
 from split_rewrite.rewriter.execution import model_client
 from split_rewrite.rewriter.execution.model_client import Worker
 
@@ -38,7 +37,6 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
     signal.alarm(SECONDS)
     os.chdir(folder)
     model_client._idle[:] = [Worker(COMPARISON_SECONDS)]
-    by_region._PIECE_SECONDS = COMPARISON_SECONDS
     return helpers.command_line(*arguments)
 
 

@@ -21,6 +21,7 @@ TESTED_BY = {
     "rewriter/cli/run.py": "rewriter/cli/test_command.py",
     "rewriter/comparison/regions/changed_nodes.py": "rewriter/comparison/test_by_region.py",
     "rewriter/comparison/regions/division.py": "rewriter/comparison/test_by_region.py",
+    "rewriter/comparison/settings.py": "rewriter/comparison/test_by_region.py",
     "rewriter/comparison/verification.py": "rewriter/comparison/test_by_region.py",
     "rewriter/conversion/attempts.py": "rewriter/conversion/test_driver.py",
     "rewriter/conversion/comparing.py": "rewriter/conversion/test_driver.py",

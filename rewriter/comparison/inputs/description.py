@@ -11,6 +11,7 @@ from ...execution.messages import Failure
 from ...execution.model_client import Worker
 from ...graph.specialization import with_values
 from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
+from .carried import carries_only
 from .equal_lengths import equal_lengths
 from .readers import NO_READINGS, Readings, readings
 
@@ -22,7 +23,7 @@ class Description(NamedTuple):
     `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
     this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
     computes the same. `readings` says what is done with the values of the inputs. `declared` has serialized ValueInfoProtos of the
-    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`.
+    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`. `carries` is `carries_only`.
     """
 
     required: tuple[bytes, ...]
@@ -36,6 +37,7 @@ class Description(NamedTuple):
     equal: dict[str, int | str]
     readings: Readings = NO_READINGS
     declared: tuple[bytes, ...] = ()
+    carries: bool = False
 
 
 class Describe(NamedTuple):
@@ -61,6 +63,7 @@ class Describe(NamedTuple):
             equal=equal_lengths(model),
             readings=readings(model),
             declared=tuple(value.SerializeToString() for value in model.graph.output),
+            carries=carries_only(model),
         )
 
 

@@ -37,6 +37,8 @@ _CRASHES = 3
 """The number of crashes after which no other inputs are tried: each costs a new child."""
 _FAILURES_AFTER_SUCCESS = 6
 """The number of further failures after which no second sample is looked for."""
+_PATIENCE_WITH_REFERENCE = 24
+"""The number of failures after which onnx.reference, which is asked where onnxruntime ran nothing, is given no further inputs."""
 _RUNS_FOR_SYMBOLS = 300
 """The number of runs of a search for outputs whose shapes have the declared symbols, which may be mere words."""
 
@@ -117,6 +119,7 @@ class _Attempts:
 
     def runs(self, engine: str) -> list[Run] | Inconclusive:
         """Runs of the original that are enough for a comparison. If none gives numbers, one that gives NaN."""
+        self._patience = sys.maxsize if engine == "onnxruntime" else _PATIENCE_WITH_REFERENCE
         problem = self._try_choices()
         if problem is not None:
             return list(self._good.values()) or self._without_numbers[:1] or problem
@@ -186,15 +189,16 @@ class _Attempts:
         """A search of at most as many runs as the budget allows."""
         budget = self._plan.budget
         runs = min(most, budget.affords(self._plan.single, _FOR_SEARCH))
-        return Search(session, self._space, runs, budget.seconds_left / 2)
+        return Search(session, self._space, budget, runs)
 
     def _completed(self, by_symbols: bool) -> list[Run]:
         """The good runs. In a thorough comparison, also those that decisive numbers need, unless outputs are large."""
         if self._thorough and self._held <= _MANY_BYTES:
             self._good |= self._on_conditions()
-        usual = list(self._good.values())
+        choices = [key for key in self._good if isinstance(key, Choice)]
+        usual = [*self._good.values(), *self._on_distinct_elements(choices[:1])]
         if self._thorough and usual and self._held <= _MANY_BYTES:
-            usual += self._on_decisive_values([key for key in self._good if isinstance(key, Choice)], by_symbols=by_symbols)
+            usual += self._on_decisive_values(choices, by_symbols=by_symbols)
         return usual
 
     def _on_conditions(self) -> dict[Hashable, Run]:
@@ -210,6 +214,16 @@ class _Attempts:
             search = self._searching(numbered, MOST_RUNS)
             return _runs_of([found for name, number in missing for found in search.run_with(name, number, tried)])
 
+    def _on_distinct_elements(self, choices: list[Choice]) -> list[Run]:
+        """Run the original on samples whose elements all differ, if the models only carry them."""
+        samples = [sample for choice in choices for sample in self._space.distinct(choice)]
+        answers = self._session.run_all(samples if len(self._good) < self._plan.most else [])
+        return [
+            Run(inputs, answer, is_distinct=True)
+            for inputs, answer in answers
+            if isinstance(answer, Outputs) and not self._space.contradictions(inputs, answer)
+        ]
+
     def _on_decisive_values(self, usual: list[Choice], *, by_symbols: bool) -> list[Run]:
         """Run the original on samples made for decisive values, as far as it accepts them.
 
@@ -217,7 +231,7 @@ class _Attempts:
         """
         runs: list[Run] = []
         crashes = 0
-        wanted = self._space.deciding(usual)[: max(self._plan.most - len(self._good), 0)]
+        wanted = self._space.deciding(usual, max(self._plan.most - len(self._good), 0))
         firsts = self._session.run_all(self._space.make(ways[0]) for ways in wanted)
         for ways, first in zip(wanted, firsts, strict=True):
             others = self._session.run_all(map(self._space.make, ways[1:]))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from onnx import TypeProto
 
 from ...errors import ArgumentError
+from ...execution.dtypes import numpy_dtype
 from ...execution.messages import Outputs
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
 from .choice import Choice, Filler, Integers, SampleError, array_of_values
@@ -86,6 +88,7 @@ class InputSpace:
         self._readings = _joined(original.readings.by_input, result.readings.by_input)
         self._nodes = original.readings.nodes
         self._equal = original.equal
+        self._carries = original.carries and result.carries
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
         self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
@@ -159,8 +162,8 @@ class InputSpace:
             ways.append({name: 0 if name in empty else size for name, size in open_sizes.items()})
         return [Choice(integers="small", sizes=tuple(sorted(sizes.items()))) for sizes in ways]
 
-    def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
-        """Samples of decisive values, each with alternatives in case the original does not run on it.
+    def deciding(self, usual: Sequence[Choice], most: int | None = None) -> list[list[Choice]]:
+        """Samples of decisive values, at most `most`, each with alternatives in case the original does not run on it.
 
         `usual` are choices that the original ran on. The inputs without decisive values are filled as in one of these.
         """
@@ -169,7 +172,7 @@ class InputSpace:
             return []
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
         ways += ("integers", "floats") if self._floats and self._integers else ()
-        wanted = styles(self._nodes, len(self._floats))
+        wanted = styles(self._nodes, len(self._floats))[:most]
         varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
         bases = [varied[number % len(varied)] for number in range(len(wanted))]
         settled = {base: self._settled(base) for base in bases}
@@ -177,6 +180,28 @@ class InputSpace:
             [*(base._replace(style=style, decides=way) for way in ways), settled[base]._replace(style=style, decides="floats")]
             for style, base in zip(wanted, bases, strict=True)
         ]
+
+    def distinct(self, choice: Choice) -> list[dict[str, Any]]:
+        """Two samples of the sizes of `choice` for models that carry elements: each element differs from all others of its sample,
+        and from all of the other sample.
+
+        There are none where the models do more than carry, where the user gave inputs, or a type has too few numbers.
+        """
+        shapes = self.shapes(choice)
+        total = sum(map(math.prod, shapes.values()))
+        if not self._carries or self._data or not total or total * 8 > MAX_INPUT_BYTES:
+            return []
+        if any(2 * total > _most_numbers(value.type) for value in self._required):
+            return []
+        return [dict(self._numbered(shapes, first)) for first in (1, 1 + total)]
+
+    def _numbered(self, shapes: Mapping[str, tuple[int, ...]], first: int) -> Iterator[tuple[str, np.ndarray]]:
+        """Inputs of these shapes whose elements are the whole numbers from `first` on."""
+        for value in self._required:
+            shape = shapes[value.name]
+            numbers = np.arange(first, first + math.prod(shape)).reshape(shape)
+            first += numbers.size
+            yield value.name, numbers.astype(numpy_dtype(value.type.tensor_type.elem_type))
 
     def styled(self, choice: Choice) -> list[Choice]:
         """The choice with decisive numbers, which may give outputs of other sizes where these depend on the data."""
@@ -320,6 +345,16 @@ class InputSpace:
 
     def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
         return bound_sizes(inputs, self._stated)
+
+
+def _most_numbers(declared: TypeProto) -> int:
+    """The largest number up to which a tensor of this type can hold all whole numbers; 0 for other types."""
+    if declared.WhichOneof("value") != "tensor_type":
+        return 0
+    dtype = numpy_dtype(declared.tensor_type.elem_type)
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    return 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 0
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:

@@ -11,11 +11,11 @@ import heapq
 import itertools
 import math
 import re
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...execution.budget import Budget
 from ...execution.messages import Failure, Outputs, RejectedError
 from ...execution.model_client import Session
 from ...execution.values import byte_size
@@ -34,8 +34,6 @@ _FOUND_PER_START = 5
 """The number of inputs that are looked for from one start."""
 _STARTS_WITH = 3
 """The number of starts of a search with one fixed input."""
-_MOST_SECONDS = 4.0
-"""Seconds after which the search ends, for models that take long to run."""
 _MOST_CRASHES = 2
 _MOST_BYTES = 2 << 20
 """The bytes that the inputs of one run may take, unless those that the search starts from take more."""
@@ -73,7 +71,7 @@ class Tried(NamedTuple):
 class Search:
     """Looks for inputs that one model takes."""
 
-    def __init__(self, session: Session, space: InputSpace, most_runs: int = MOST_RUNS, seconds: float = _MOST_SECONDS) -> None:
+    def __init__(self, session: Session, space: InputSpace, budget: Budget, most_runs: int = MOST_RUNS) -> None:
         self._session = session
         self._space = space
         self._most_runs = most_runs
@@ -81,7 +79,8 @@ class Search:
         self._choices: set[Choice] = set()
         self._runs = self._crashes = 0
         self._room = _MOST_BYTES
-        self._end = time.monotonic() + min(seconds, _MOST_SECONDS)
+        self._budget = budget
+        self._kept_back = budget.seconds_left / 2  # for running the result
 
     def run(self, tried: Sequence[Tried], wanted: int) -> list[Tried]:
         """At most `wanted` inputs that the original takes and whose outputs have the declared shapes; [] where none are found.
@@ -110,7 +109,7 @@ class Search:
 
     @property
     def _is_over(self) -> bool:
-        return self._runs >= self._most_runs or self._crashes > _MOST_CRASHES or time.monotonic() > self._end
+        return self._runs >= self._most_runs or self._crashes > _MOST_CRASHES or self._budget.seconds_left < self._kept_back
 
     def _search(self, start: Tried, wanted: int, fixed: str = "") -> None:
         """Search from one start until `wanted` inputs are found in all."""

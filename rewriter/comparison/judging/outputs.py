@@ -6,12 +6,14 @@ import functools
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import onnx
 
 from ...execution.effort import inferred
 from ...execution.messages import Outputs
-from ..runs import Run
+from ...execution.values import arrays_in
+from ..runs import DISTINCT, Run
 from .differences import (
     OutputComparison,
     are_one_value,
@@ -22,6 +24,9 @@ from .differences import (
     shape_of_value,
 )
 from .tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from ..verdicts import Evidence
 
 _TELLING = 6
 """After this many samples of the same shapes with the same output, the samples are taken not to influence the output."""
@@ -37,6 +42,17 @@ def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Toleranc
 def are_equal(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> bool:
     """Whether each output is equal in all samples."""
     return all(output.equal for output in compare_outputs(runs, results, tolerance))
+
+
+def evidence_of(runs: list[Run], outputs: tuple[OutputComparison, ...]) -> Evidence:
+    """What it shows that the `outputs` are equal on `runs`."""
+    if any(output.max_abs or output.max_rel for output in outputs):
+        return "sampled"
+    if sum(run.is_distinct for run in runs) == DISTINCT:
+        return "proved for these shapes"
+    has_floats = any(array.dtype.kind in "fV" for run in runs for value in run.inputs.values() for array in arrays_in(value))
+    telling = "odd" if has_floats else "usual"
+    return "same arithmetic" if any(run.decides == telling for run in runs) else "sampled"
 
 
 def agrees_with_either(outputs: list[Outputs], runs: list[Run], results: list[Outputs]) -> bool:

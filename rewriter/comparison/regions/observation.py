@@ -9,16 +9,20 @@ was observed around it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from ...execution.budget import Budget
+from ...execution.effort import Weigh
 from ...execution.messages import Failure, Outputs, RejectedError
-from ...execution.model_client import Worker
+from ...execution.model_client import Session, Worker
 from ...graph.inlining import nodes_within
 from ...graph.model import Model
+from ...graph.names import Semantics
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GraphLike, bind_attributes, captured, reads, subgraphs
 from ...opsets import facts
@@ -35,8 +39,6 @@ MOST_RUNS = 3
 """The number of runs that are observed, of other sizes where sizes are open."""
 MOST_TRIED = 24
 """The number of samples that are tried."""
-MAX_SECONDS = 20.0
-"""Seconds that the runs of one graph may take."""
 MOST_REFERENCE_NODES = 1000
 """The number of nodes of the largest graph that onnx.reference runs where onnxruntime cannot."""
 _KEPT = 8192
@@ -53,6 +55,17 @@ _SHAPE, _VALUE = "_observed_shape", "_observed_value"
 Shape = tuple[int, ...]
 
 
+class Runner(NamedTuple):
+    """How models of parts of a conversion are run: files are put into `folder`; `engines` are the runtimes to ask, in order."""
+
+    folder: Path
+    engines: Sequence[str]
+    worker: Worker
+    budget: Budget
+    semantics: Semantics | None
+    """Whose meaning nodes have that the specification and onnxruntime read differently; None where both judge."""
+
+
 class Seen(NamedTuple):
     """What was seen in one run of a graph: the shapes of the observed values, and the values of some of them."""
 
@@ -63,16 +76,12 @@ class Seen(NamedTuple):
 class Observations:
     """What is seen of the values that regions read, in runs of the original."""
 
-    def __init__(
-        self, original: Model, pairs: Sequence[GraphPair], inputs: Iterable[Input], folder: Path, engines: Sequence[str]
-    ) -> None:
-        """Prepare to observe the `inputs` of regions in the graphs `pairs` of the original. The models that are run are put into
-        `folder`; `engines` are the runtimes to ask, in order.
-        """
+    def __init__(self, original: Model, pairs: Sequence[GraphPair], inputs: Iterable[Input], runner: Runner) -> None:
+        """Prepare to observe the `inputs` of regions in the graphs `pairs` of the original."""
         self._original = original
         self._pairs = pairs
-        self._path = folder / "observed.onnx"
-        self._engines = engines
+        self._path = runner.folder / "observed.onnx"
+        self._runner = runner
         self._names: dict[int, dict[str, None]] = {}
         self._seen: dict[int, list[Seen]] = {}
         for value in inputs:
@@ -239,11 +248,12 @@ class Observations:
         self._path.write_bytes(model.SerializeToString())
         for engine in self._usable(model):
             found = 0
-            with Worker(time_limit=MAX_SECONDS) as worker, worker.open(self._path, engine) as session:
-                about = description_of(worker, self._path)
-                if isinstance(about, Failure):
-                    continue
-                space = InputSpace(about, about, Samples(), {})
+            about = description_of(self._runner.worker, self._path)
+            if isinstance(about, Failure):
+                continue
+            space = InputSpace(about, about, Samples(), {})
+            self._weigh(engine, space.shapes(next(iter(space.choices()))))
+            with self._opened(engine) as session:
                 tried: set[Any] = set()
                 for choice in space.choices():
                     if (choice.size, choice.rank) in tried:
@@ -272,17 +282,31 @@ class Observations:
         """Run the model of a body on `samples`."""
         self._path.write_bytes(model.SerializeToString())
         for engine in self._usable(model):
-            with Worker(time_limit=MAX_SECONDS) as worker, worker.open(self._path, engine) as session:
+            self._weigh(engine, {name: array.shape for name, array in samples[0].items()} if samples else {})
+            with self._opened(engine) as session:
                 answers = list(session.run_all(samples))
             ran = [_seen(answer, inputs, names, kept) for inputs, answer in answers if isinstance(answer, Outputs)]
             if ran:
                 yield from ran
                 return
 
+    @contextmanager
+    def _opened(self, engine: str) -> Iterator[Session]:
+        """A session of the model that was written, within the budget."""
+        worker = self._runner.worker
+        with worker.within(self._runner.budget), worker.open(self._path, engine) as session:
+            yield session
+
+    def _weigh(self, engine: str, shapes: Mapping[str, Shape]) -> None:
+        """Allow for the runs of the model that was written."""
+        effort = self._runner.worker.ask(Weigh(str(self._path), dict(shapes)))
+        if not isinstance(effort, Failure):
+            self._runner.budget.weigh(effort.load + effort.run(engine) * MOST_RUNS)
+
     def _usable(self, model: ModelProto) -> list[str]:
         """The runtimes that may show the values of `model`: none that is known to compute one of its nodes wrongly."""
         is_large = len(model.graph.node) > MOST_REFERENCE_NODES
-        engines = [engine for engine in self._engines if not is_large or engine == "onnxruntime"]
+        engines = [engine for engine in self._runner.engines if not is_large or engine == "onnxruntime"]
         wrong = known_defects(model)
         return [engine for engine in engines if engine not in wrong]
 

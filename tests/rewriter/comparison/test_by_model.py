@@ -895,3 +895,39 @@ def test_as_many_samples_are_run_as_the_budget_suffices_for(save: Save, worker: 
     assert compare(path, path, worker=worker, thorough=True, budget=Budget(60)).status == "equal"
     few, many = counts
     assert 1 <= few <= 5 and many > 20
+
+
+# --- what equal outputs show ------------------------------------------------------------------------------------------
+
+MOVED = "g ({0}[2,3] x) => ({0}[3,2] y) {{ y = Transpose (x) }}"
+EVIDENCE = {
+    "elements that all differ": (MOVED.format("float"), "proved for these shapes"),
+    "few whole numbers suffice": (MOVED.format("int8"), "proved for these shapes"),
+    "two truth values do not": (MOVED.format("bool"), "same arithmetic"),
+    "more elements than numbers": ("g (int8[8,8] x) => (int8[8,8] y) { y = Transpose (x) }", "same arithmetic"),
+    "numbers that are computed": (RELU, "same arithmetic"),
+    "a product": ("g (float[2,3] x, float[3,2] z) => (float[2,2] y) { y = MatMul (x, z) }", "same arithmetic"),
+}
+
+
+@pytest.mark.parametrize("case", EVIDENCE)
+def test_what_equal_outputs_show(case: str, save: Save, worker: Worker) -> None:
+    text, evidence = EVIDENCE[case]
+    found = compare(save(text), save(text), worker=worker, thorough=True)
+    assert (found.status, found.evidence) == ("equal", evidence) and found.samples > 2
+
+
+def test_what_is_equal_within_a_tolerance_is_sampled(save: Save, worker: Worker) -> None:
+    text = "g (float[4] x) => (float[4] y) <float[1] c = {%s}> { y = Add (x, c) }"
+    found = compare(save(text % "0.5"), save(text % "0.500001"), worker=worker, thorough=True, tolerance=Tolerance(inexact=True))
+    assert (found.status, found.evidence) == ("equal", "sampled")
+
+
+@pytest.mark.parametrize("number", ["1.0", "3.0", "4.0", "6.0"])
+def test_a_constant_that_one_sample_has_in_the_same_place_is_told_from_an_element(number: str, save: Save, worker: Worker) -> None:
+    text = (
+        "g (float[3] x) => (float[4] y) <float[1] c = {%s}, int64[1] i = {%d}> { t = Gather (x, i)  y = Concat <axis = 0> (x, %s) }"
+    )
+    for index in range(3):
+        original, result = save(text % (number, index, "t")), save(text % (number, index, "c"))
+        assert compare(original, result, worker=worker, thorough=True).status == "different"

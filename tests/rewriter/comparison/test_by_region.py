@@ -17,6 +17,7 @@ from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_region import compare_nodes
 from split_rewrite.rewriter.comparison.regions.changed_nodes import GraphPair
+from split_rewrite.rewriter.comparison.settings import Settings
 from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.engine import conversion
 from split_rewrite.rewriter.errors import CompareError, InvalidModelError, SplitRewriteError
@@ -38,7 +39,7 @@ def compared(
     runtime: str = "auto",
 ) -> Comparison:
     before = Model(Skeleton.of(original), constants_as_initializers=True)
-    return compare_nodes(before, Skeleton.of(result), aliases or {}, tolerance=tolerance or Tolerance(), runtime=runtime)  # type: ignore[arg-type]
+    return compare_nodes(before, Skeleton.of(result), aliases or {}, Settings(runtime=runtime, tolerance=tolerance or Tolerance()))  # type: ignore[arg-type]
 
 
 def pair(before: str, after: str, opsets: tuple[int, int] = (18, 18), **more: object) -> Comparison:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from split_rewrite.rewriter.execution.budget import Budget
 
 SECOND = 1e9
@@ -14,7 +16,7 @@ def test_the_default_is_a_second_or_five_times_running_both_models_once() -> Non
     budget.weigh(0.1 * SECOND)
     assert budget.seconds == 1.0
     budget.weigh(2 * SECOND)
-    assert budget.seconds == 10.0
+    assert budget.seconds == 10.5
 
 
 def test_a_stated_budget_does_not_depend_on_the_models() -> None:
@@ -34,8 +36,9 @@ def test_half_of_it_is_planned_by_estimates() -> None:
 
 def test_what_a_child_took_is_charged_and_sleep_is_not() -> None:
     budget = Budget(1)
-    time.sleep(0.05)
-    assert budget.seconds_left > 0.96
+    with budget.timed():
+        time.sleep(0.05)
+        assert budget.seconds_left > 0.96
     budget.charge(0.99)
     assert 0 <= budget.seconds_left <= 0.01 or budget.is_over
     budget.charge(0.1)
@@ -51,3 +54,48 @@ def test_a_difference_has_the_same_budget_once_more_but_not_twice() -> None:
     budget.charge(5)
     budget.renew()
     assert budget.is_over
+
+
+def test_processor_time_counts_within_timed_alone_and_once() -> None:
+    budget = Budget(1)
+    _work(0.02)
+    assert budget.seconds_left == 1
+    with budget.timed(), budget.part(1).timed():
+        _work(0.02)
+    assert 0.5 < budget.seconds_left <= 0.98
+    assert budget.seconds_left == budget.seconds_left  # the clock stands
+
+
+def test_a_part_has_an_equal_share_and_what_it_leaves_is_for_the_others() -> None:
+    budget = Budget(8)
+    first = budget.part(4)
+    assert first.affords(0.1 * SECOND) == 10
+    first.spend(0.4 * SECOND)
+    assert budget.left == 3.6 * SECOND and budget.part(3).left == 1.2 * SECOND
+    first.weigh(5 * SECOND)
+    assert first.left == 0.6 * SECOND, "the user stated the budget"
+
+
+def test_a_part_gets_what_its_own_models_take_and_the_whole_grows_by_it() -> None:
+    budget = Budget()
+    for number in range(100):
+        part = budget.part(100 - number)
+        part.weigh(0.02 * SECOND)
+        part.spend(0.05 * SECOND)
+        assert part.seconds == pytest.approx(0.1)
+    assert budget.seconds == pytest.approx(10)
+
+
+def test_a_part_may_take_half_of_the_time_that_is_left() -> None:
+    budget = Budget(4)
+    part = budget.part(10)
+    part.charge(1)
+    assert (part.seconds_left, budget.seconds_left) == (1.5, 3)
+    budget.charge(3)
+    assert part.is_over and str(part) == "the budget of 4 s"
+
+
+def _work(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import fake_adapters
@@ -11,6 +12,7 @@ import pytest
 from helpers import Ended, command_line, model
 
 from split_rewrite.rewriter import ArgumentError, CompareError, Options, Tolerance, convert_version
+from split_rewrite.rewriter.execution.other_runtimes import Target
 from split_rewrite.rewriter.runtimes.verifying import bounds_of
 
 CHAIN = "agraph (float[N,3] x) => (float[N,3] y) { [start] a = Neg(x) [middle] b = Abs(a) c = Neg(b) y = Sigmoid(c) }"
@@ -47,7 +49,7 @@ def test_a_runtime_that_fails_or_differs_is_an_error_in_a_line_and_nothing_is_wr
 
 
 def test_a_runtime_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("split_rewrite.rewriter.runtimes.verifying.TIME_LIMIT", 3)
+    monkeypatch.setattr("split_rewrite.rewriter.runtimes.verifying.Target", partial(Target, seconds=3))
     ended = verify(tmp_path, "Hang")
     assert ended.err == "error: fake_adapters:Hang hangs on the result: not finished within 3 s\n" and ended.status == 3
 

@@ -49,6 +49,19 @@ def test_a_thorough_comparison_has_decisive_values(save: Save, worker: Worker) -
     assert {run.decides for run in found} == {"", "usual", "odd"}
 
 
+def test_no_more_inputs_are_made_than_are_planned(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs of a large model take longer to be made than the model to run."""
+    made: list[object] = []
+    make = InputSpace.make
+    monkeypatch.setattr(InputSpace, "make", lambda *given: made.append(given) or make(*given))
+    described = description_of(worker, path := save(FIXED))
+    assert isinstance(described, Description)
+    with worker.open(path) as session:
+        space = InputSpace(described, described, Samples())
+        found = run_samples(session, "onnxruntime", [space], True, Plan(1, 0.0, Budget()))
+    assert isinstance(found, list) and len(found) == len(made) == 1
+
+
 def test_why_there_are_none(save: Save, worker: Worker) -> None:
     found = runs_of(save(NEVER), worker)
     assert isinstance(found, Inconclusive)

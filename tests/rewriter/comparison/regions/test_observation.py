@@ -10,11 +10,17 @@ from helpers import model
 
 from split_rewrite.rewriter.comparison.regions.changed_nodes import NodeChanges
 from split_rewrite.rewriter.comparison.regions.division import Input
-from split_rewrite.rewriter.comparison.regions.observation import Observations
+from split_rewrite.rewriter.comparison.regions.observation import Observations, Runner
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 pytest.importorskip("onnxruntime")
+
+
+def runner(folder: Path, *engines: str) -> Runner:
+    return Runner(folder, engines, Worker(), Budget(), None)
 
 
 def observed(proto: onnx.ModelProto, folder: Path, *names: str, body: int = 0) -> list[list[tuple[int, ...]]]:
@@ -22,7 +28,7 @@ def observed(proto: onnx.ModelProto, folder: Path, *names: str, body: int = 0) -
     original = Model(Skeleton.of(proto), constants_as_initializers=True)
     pairs = NodeChanges(original, proto, {}).pairs
     inputs = [Input(pairs[body], name) for name in names]
-    observations = Observations(original, pairs, inputs, folder, ["onnxruntime"])
+    observations = Observations(original, pairs, inputs, runner(folder, "onnxruntime"))
     return [[seen.shapes[value.name] for seen in observations.of(value)] for value in inputs]
 
 
@@ -50,5 +56,5 @@ def test_a_runtime_that_computes_a_node_wrongly_shows_nothing(kind: str, is_seen
     original = Model(Skeleton.of(proto), constants_as_initializers=True)
     pairs = NodeChanges(original, proto, {}).pairs
     value = Input(pairs[0], "h")
-    seen = Observations(original, pairs, [value], tmp_path, ["onnxruntime", "onnx.reference"]).of(value)
+    seen = Observations(original, pairs, [value], runner(tmp_path, "onnxruntime", "onnx.reference")).of(value)
     assert bool(seen) is is_seen
