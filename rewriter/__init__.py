@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         SystemLimitError,
         UnconvertibleError,
     )
+    from .explaining.explaining import Explanation, explain
+    from .explaining.remedies import Remedy
     from .report.report import Report
 
 _MODULES = {
@@ -59,6 +61,8 @@ _MODULES = {
         "UnconvertibleError",
     ),
     "conversion.options": ("Options",),
+    "explaining.explaining": ("Explanation", "explain"),
+    "explaining.remedies": ("Remedy",),
     "report.report": ("Report",),
     "comparison.inputs.samples": ("Samples",),
     "comparison.judging.tolerance": ("Tolerance",),
@@ -72,11 +76,13 @@ __all__ = [
     "CompareError",
     "ConversionResult",
     "ConvertOpset",
+    "Explanation",
     "InternalError",
     "InvalidModelError",
     "ModelReport",
     "Options",
     "OutOfTimeError",
+    "Remedy",
     "Report",
     "RuleError",
     "Samples",
@@ -88,6 +94,7 @@ __all__ = [
     "convert_file",
     "convert_many",
     "convert_version",
+    "explain",
     "round_trip",
     "simplify",
 ]

@@ -20,6 +20,7 @@ from click.core import ParameterSource
 
 from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
 from ..report.formats import FORMATS, files_in
+from .explain import EXPLAIN, explain
 from .help import EPILOG, HELP, Command, print_short_help
 from .information import list_rules, list_runtimes, print_version
 from .inspect import INSPECT, inspect
@@ -66,6 +67,12 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
 @click.option("--in-place", is_flag=True, help="Replace each INPUT by its result; all arguments are INPUTs.")
 @click.option(
     "-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: that of INPUT."
+)
+@click.option(
+    "--minimal",
+    is_flag=True,
+    help="Change nothing that need not be changed for the target or runtime: simplify only where nothing else converts the model. "
+    "--ir-version alone implies it.",
 )
 @click.option(
     "--for",
@@ -404,7 +411,7 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect}
+_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect, EXPLAIN: explain}
 """The commands that the first argument may name."""
 _NO_DEFAULTS = Defaults({})
 

@@ -15,7 +15,7 @@ folder OUTPUT; one that cannot be converted does not stop the others.
 
 OUTPUT is written only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave
 the same numbers as INPUT. It may be INPUT itself. A - stands for standard input or output. Without --target-opset the
-opset stays the same. In any case, sequences with known elements are removed and constant Splits are folded.
+opset stays the same. Sequences with known elements are removed and constant Splits are folded, unless --minimal is given.
 """
 
 EPILOG = """\b
@@ -24,6 +24,8 @@ Examples:
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
   split-rewrite --dry-run -t 13 model.onnx
   split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
+  split-rewrite explain "Unsupported model IR version: 10, max supported IR version: 9"
+  split-rewrite inspect model.onnx
   split-rewrite probe openvino --help
   split-rewrite -t 11 net.onnx net11.onnx --input-shape x:1,3,224,224
   split-rewrite --standard -t 17 optimized.onnx portable.onnx
@@ -56,7 +58,7 @@ Exit status:
 class Entry(NamedTuple):
     """What the help and the documentation say about one option, beside its own text.
 
-    `example` are arguments that work with the models of `tests/system/test_options.py`. `short` is the text for -h, which has
+    `example` are arguments for models in the folder. `short` is the text for -h, which has
     only the options that have one.
     """
 
@@ -72,6 +74,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("--in-place", "-t 13 --in-place model.onnx", "replace each INPUT by its result"),
         Entry("--dry-run", "-t 13 --dry-run model.onnx", "write nothing; say what can be converted, and how far"),
         Entry("--no-clobber", "-t 13 --no-clobber model.onnx new.onnx"),
+        Entry("--minimal", "-t 18 --minimal model.onnx new.onnx"),
         Entry("--assume-opset", "-t 13 --assume-opset 18 model.onnx out.onnx"),
         Entry("--ir-version", "-t 13 --ir-version 8 model.onnx out.onnx"),
         Entry("--external-data", "-t 13 --external-data split model.onnx out.onnx", "where the weights go"),
@@ -166,7 +169,8 @@ def short_help(command: click.Command, context: click.Context) -> str:
     for entry in (entry for rows in SECTIONS.values() for entry in rows if entry.short and entry.option in options):
         names = _names(entry.option, options[entry.option])
         lines.append(f"  {names.ljust(_COLUMN - 2)}{entry.short}")
-    return "\n".join([*lines, "", "All options: --help. Runtimes: --list-runtimes. Rules: --list-rules."])
+    more = "All options: --help. Runtimes: --list-runtimes. Rules: --list-rules."
+    return "\n".join([*lines, "", more, "An error message of a runtime: split-rewrite explain MESSAGE."])
 
 
 def print_short_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -30,7 +30,7 @@ LAYERS = (
     {"report"},
     {"runtimes", "bridge"},
     {"conversion"},
-    {"batch", "inspection"},
+    {"batch", "inspection", "explaining"},
     {"cli"},
     {"__main__"},
     {"split_rewrite"},

@@ -14,13 +14,16 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
-from helpers import convert_version, run
+from helpers import convert_version, model, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.execution.adapters import ADAPTERS
 from split_rewrite.rewriter.execution.agreement import disagreement
 from split_rewrite.rewriter.execution.other_runtimes import Target, run_model
+from split_rewrite.rewriter.runtimes.known_messages import find_messages
 from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
 from split_rewrite.rewriter.runtimes.probing import NO_FORMS, Findings, as_toml, probe_runtime
@@ -98,3 +101,52 @@ def trouble(target: Target, profile: Profile, probe: Probe) -> str:
 
 def has_quirk(profile: Profile, probe: Probe) -> bool:
     return any(quirk.form == probe.form and probe.about in quirk.operators for quirk in profile.quirks)
+
+
+# -- what they say of models that they refuse
+
+OWN = '<ir_version: 8, opset_import: ["" : 17, "my.own" : 1]> '
+X = "g (float[2,6] x) => (float[2,6] y) "
+HALVES = "g (float[2,{0}] x) => (float[2,3] y, float[2,{1}] z) {{ y, z = Split <axis = 1, num_outputs = 2> (x) }}"
+BRANCHES = """g (float[2,6] x, bool c) => (float[2,6] y)
+    { y = If (c) <then_branch = t () => (float[2,6] a) { a = Relu (x) }, else_branch = e () => (float[2,6] b) { b = Neg (x) }> }"""
+REFUSED = {
+    "unknown operator": (OWN + X + "{ y = my.own.Foo (x) }", {
+        "onnxruntime": "is not an operator of this onnxruntime", "openvino": "This OpenVINO has no my.own.Foo",
+        "opencv": "OpenCV has no my.own.Foo", "mnn": "MNN has no Foo",
+    }),
+    "younger operator": (X + "{ y = Gelu (x) }", {
+        "onnxruntime": "The model says opset 17, which has no Gelu", "openvino-2023.3": "This OpenVINO has no Gelu",
+    }),
+    "form of another opset": (HALVES.format(6, 3), {"onnxruntime": "The Split is written in the form of another opset"}),
+    "operand of another opset": ("g (float[2,6] x, int64[1] a) => (float[2,1] y) { y = ReduceMean (x, a) }", {
+        "onnxruntime": "in the form of another opset", "openvino-2023.3": "in the form of another opset",
+    }),
+    "IR version": ('<ir_version: 90, opset_import: ["" : 17]> ' + X + "{ y = Relu (x) }", {"onnxruntime": "The file has IR version 90"}),
+    "opset": ('<ir_version: 8, opset_import: ["" : 99]> ' + X + "{ y = Relu (x) }", {"onnxruntime": "The model has opset 99"}),
+    "uneven parts": ('<ir_version: 8, opset_import: ["" : 18]> ' + HALVES.format(5, 2), {
+        "openvino-2023.3": "only if all parts are equal", "opencv": "unequal parts only with their sizes",
+    }),
+    "branches": (BRANCHES, {"opencv": "OpenCV runs no If, Loop or Scan"}),
+}  # fmt: skip
+"""By case: a model at opset 17 where it says no other, and what the message of each runtime means that refuses it."""
+
+
+@needs_runtime
+@in_each
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_runtime_says_is_known(case: str, target: Target, profile: Profile) -> None:
+    text, meanings = REFUSED[case]
+    meaning = meanings.get(profile.name) or meanings.get(target.adapter)
+    if meaning is None:
+        return
+    ran = run_model(target, proto := model(text, 17), ones_for(proto))
+    assert ran.status == "refused"
+    found = find_messages(ran.reason)
+    assert found and meaning in found[0].meaning, ran.reason
+
+
+def ones_for(proto: onnx.ModelProto) -> list[np.ndarray]:
+    shapes = ([dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in proto.graph.input)
+    kinds = (onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in proto.graph.input)
+    return [np.ones(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]

@@ -1,0 +1,125 @@
+"""The commands that help against a message: the options of split-rewrite, filled in, and tried on a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import onnx
+
+from ..conversion.functions import check_convertible
+from ..conversion.options import Options
+from ..errors import SplitRewriteError
+from ..opsets.transitions import newest_opset
+from ..runtimes.known_messages import Known
+from ..runtimes.profiles import known_runtimes
+from ..runtimes.runtime import dotted
+
+_NAME = re.compile(r"\{(\w+)\}")
+_VERSION = re.compile(r"-\d+$")
+_LOWEST = 1
+
+
+class Remedy(NamedTuple):
+    """Options that may help, such as "-t 17", and what came of a dry run on the user's model."""
+
+    options: str
+    works: bool | None = None
+    """None where it was not tried."""
+    refusal: str = ""
+
+    def command(self, model: str) -> str:
+        """The whole command for the model at the path `model`."""
+        words = ["split-rewrite", self.options, _shown(model), "out.onnx"]
+        return " ".join(filter(None, words))
+
+
+def remedies(known: Known, values: Mapping[str, str], text: str = "") -> Iterator[Remedy]:
+    """The remedies against a message with these `values` that can be filled in, the best first.
+
+    Where `text`, the whole log, says of which release the tool is, this is the release to convert for.
+    """
+    values = {**values, **_computed(known, values)}
+    seen: set[str] = set()
+    for options in known.tries:
+        if all(name in values for name in _NAME.findall(options)):
+            filled = _for_release(_NAME.sub(lambda match: values[match[1]], options), known, text)
+            if filled not in seen:
+                seen.add(filled)
+                yield Remedy(filled)
+
+
+def tried(remedy: Remedy, model: str) -> Remedy:
+    """The remedy, after a dry run on the model at the path `model`."""
+    try:
+        target, options = _parsed(remedy.options)
+        report = check_convertible(model, target, options=options)
+    except SplitRewriteError as error:
+        return remedy._replace(works=False, refusal=str(error).splitlines()[0])
+    blockers = report.blockers
+    return remedy._replace(works=not blockers, refusal=str(blockers[0]) if blockers else "")
+
+
+def _parsed(options: str) -> tuple[int | None, Options]:
+    """The target and the Options that stand for options of the command line. What says only where data goes is left out."""
+    words = iter(options.split())
+    target, given = None, {}
+    for word in words:
+        if word == "-t":
+            number = next(words)
+            target = newest_opset() if number == "latest" else int(number)
+        elif word == "--for":
+            given["for_runtimes"] = [next(words)]
+        elif word == "--standard":
+            given["standard"] = True
+        elif word in ("--ir-version", "--assume-opset"):
+            given[word[2:].replace("-", "_")] = int(next(words))
+        else:
+            next(words)
+    return target, Options(**given)  # pyright: ignore[reportArgumentType]
+
+
+def _for_release(options: str, known: Known, text: str) -> str:
+    """The options with the release of the runtime that `text` names, such as "OpenCV(4.12.0)"."""
+    for tool in known.by:
+        runtime = known_runtimes().get(tool)
+        names = "|".join(map(re.escape, (tool, *(() if runtime is None else (runtime.title, *runtime.also)))))
+        release = re.search(rf"\b(?:{names})\W{{0,3}}v?(\d+\.\d+)", text, re.IGNORECASE)
+        if release is not None:
+            options = re.sub(rf"--for {re.escape(tool)}(-[\d.]+)?(?= |$)", f"--for {tool}-{release[1]}", options)
+    return options
+
+
+def _computed(known: Known, values: Mapping[str, str]) -> dict[str, str]:
+    """What remedies may name beside what the message says; see `messages.toml`."""
+    found: dict[str, str] = {}
+    if (opset := values.get("opset", "")).isdigit() and int(opset) > _LOWEST:
+        found["below"] = str(int(opset) - 1)
+    if (ir := values.get("ir_max", "")).isdigit() and "onnxruntime" in known.by:
+        found["release"] = _release_that_reads(int(ir))
+    since = _versions(_VERSION.sub("", values.get("op", "")).rpartition(".")[2].rpartition(":")[2])
+    if since:
+        found["first"] = str(since[0][0])
+        found["before"] = str(since[-1][0] - 1)
+        found |= {"last": str(since[-1][0] - 1)} if since[-1][1].deprecated else {}
+        having = [version for version, schema in since if values.get("attribute", "") in schema.attributes]
+        found |= {"first_with_attribute": str(having[0])} if having else {}
+    return {name: value for name, value in found.items() if value and value != "0"}
+
+
+def _versions(op_type: str) -> list[tuple[int, onnx.defs.OpSchema]]:
+    """All versions of an operator of ONNX, each with the opset since which it counts; the name may be in small letters."""
+    schemas = [each for each in onnx.defs.get_all_schemas_with_history() if not each.domain and each.name == op_type]
+    return sorted(((schema.since_version, schema) for schema in schemas), key=lambda pair: pair[0])
+
+
+def _release_that_reads(ir_version: int) -> str:
+    """The newest release of onnxruntime that reads nothing newer than `ir_version`; "" where none is known."""
+    releases = known_runtimes()["onnxruntime"].releases
+    last = [facts.releases.last for facts in releases if facts.ir_max == ir_version]
+    return next((dotted(release) for release in reversed(last) if release is not None), "")
+
+
+def _shown(path: str) -> str:
+    return f'"{path}"' if " " in path else path

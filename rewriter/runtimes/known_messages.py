@@ -1,0 +1,149 @@
+"""The messages that are known, read from `messages.toml`, and how they are found in a text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found]
+
+
+_NUMBERS = frozenset(["asked", "axis", "count", "ir", "ir_max", "least", "limit", "low", "most", "opset", "size", "sum", "target"])
+"""The names of what varies that stand for whole numbers."""
+_OPERATORS = frozenset(["op", "domain"])
+_NUMBER, _OPERATOR, _ANY = r"-?\d+", r"\w[\w.:]*", r"[^\n]{1,300}?"
+_GAP = r"[\s\S]{0,800}?"
+"""What a … stands for."""
+_QUOTES = re.compile("[\"'`‘’“”]")
+_PART = re.compile(r"\{(\w+)\}|(…)|(\s+)")
+_KEYS = {"says", "by", "means", "try", "advice", "evidence", "source", "minor"}
+
+
+class Known(NamedTuple):
+    """One known message. `messages.toml` says what each field is."""
+
+    says: str
+    by: tuple[str, ...]
+    means: str
+    tries: tuple[str, ...]
+    advice: str
+    evidence: str
+    source: str
+    minor: bool
+    pattern: re.Pattern[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What varies in the message."""
+        return frozenset(self.pattern.groupindex)
+
+    @property
+    def weight(self) -> int:
+        """The number of letters that are fixed: of two messages in one place, the one with more says more."""
+        return sum(map(str.isalnum, _PART.sub("", self.says)))
+
+
+class Place(NamedTuple):
+    """A known message in a text: where it begins and ends, and what varies in it, by name."""
+
+    known: Known
+    start: int
+    end: int
+    values: Mapping[str, str]
+
+    @property
+    def meaning(self) -> str:
+        """What the message means, with what varies filled in."""
+        return filled(self.known.means, self.values)
+
+
+@cache
+def known_messages() -> tuple[Known, ...]:
+    """All known messages, in the order of the file. Raises ValueError where an entry is not as the file's head says."""
+    text = files("split_rewrite.rewriter.runtimes").joinpath("messages.toml").read_text(encoding="utf-8")
+    return tuple(map(_read, tomllib.loads(text)["message"]))
+
+
+def find_messages(text: str) -> list[Place]:
+    """The known messages in `text`, the most telling first: errors before warnings and what follows from them, then by place.
+
+    Where two are about the same words, only the one that says more is there. Quotes, and how words are divided into lines, do not
+    matter.
+    """
+    plain = _QUOTES.sub("", text)
+    found = [place for known in known_messages() if (place := _place(known, plain)) is not None]
+    found.sort(key=lambda place: -place.known.weight)
+    kept: list[Place] = []
+    for place in found:
+        if not any(place.start < other.end and other.start < place.end for other in kept):
+            kept.append(place)
+    return sorted(kept, key=lambda place: (place.known.minor, place.start))
+
+
+def line_of(text: str, place: Place) -> tuple[int, str]:
+    """The number of the line in which the message begins, from 1 on, and the line."""
+    plain = _QUOTES.sub("", text)
+    number = plain.count("\n", 0, place.start)
+    return number + 1, text.split("\n")[number].strip()
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """`text` with values in place of their names."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _place(known: Known, plain: str) -> Place | None:
+    match = known.pattern.search(plain)
+    if match is None:
+        return None
+    values = {name: value.strip(".:,") for name, value in match.groupdict().items()}
+    return Place(known, match.start(), match.end(), values)
+
+
+def _read(entry: Mapping[str, object]) -> Known:
+    if unknown := set(entry) - _KEYS:
+        raise ValueError(f"messages.toml: {entry.get('says')}: unknown key {', '.join(sorted(unknown))}")
+    says = str(entry["says"])
+    return Known(
+        says,
+        tuple(map(str, _listed(entry["by"]))),
+        str(entry["means"]),
+        tuple(map(str, _listed(entry.get("try", ())))),
+        str(entry.get("advice", "")),
+        str(entry["evidence"]),
+        str(entry.get("source", "")),
+        bool(entry.get("minor", False)),
+        _pattern(says),
+    )
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _pattern(says: str) -> re.Pattern[str]:
+    """The regular expression for the words of a message, without quotes."""
+    plain, built, last = _QUOTES.sub("", says), "", 0
+    for part in _PART.finditer(plain):
+        built += re.escape(plain[last : part.start()])
+        name, gap, _ = part.groups()
+        built += f"(?P<{name}>{_varies(name, part.end() == len(plain))})" if name else _GAP if gap else r"\s+"
+        last = part.end()
+    return re.compile(built.replace(rf"\s+{_GAP}\s+", _GAP) + re.escape(plain[last:]))
+
+
+def _varies(name: str, is_last: bool) -> str:
+    if name in _NUMBERS:
+        return _NUMBER
+    if name in _OPERATORS:
+        return _OPERATOR
+    return r"[^\s,;]+" if is_last else _ANY

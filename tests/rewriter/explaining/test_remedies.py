@@ -1,0 +1,62 @@
+"""The commands against messages: what is filled in, and what a dry run says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from helpers import model
+
+from split_rewrite.rewriter.explaining.remedies import Remedy, remedies, tried
+from split_rewrite.rewriter.runtimes.known_messages import find_messages
+
+FILLED = {
+    "No Op registered for Gelu with domain_version of 17": ["-t 20", "--assume-opset 20"],
+    "No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt"],
+    "No importer registered for op: Abs. Attempting": ["-t 12", "--for tensorrt"],
+    "No importer registered for op: MyOwn. Attempting": ["--for tensorrt"],
+    "[TensorRT 8.4.1] No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt-8.4"],
+    "OpenCV(4.10.0) error: tensor.has_shape() in function 'dumpValueInfoProto'": ["--for opencv-4.10"],
+    "Unsupported model IR version: 10, max supported IR version: 8": ["--for onnxruntime-1.15", "--ir-version 8"],
+    "Unsupported model IR version: 99, max supported IR version: 98": ["--ir-version 98"],
+    "Op registered for Upsample is deprecated in domain_version of 13": ["-t 13", "--assume-opset 9 -t 13"],
+    "Unrecognized attribute: num_outputs for operator Split": ["", "--assume-opset 18"],
+    "No Adapter From Version $18 for Split": ["-t 17"],
+    "Could not find an implementation for AveragePool(19) node with name 'p'": ["--for onnxruntime", "-t 18"],
+    "Duplicate definition of name (y)": [],
+}
+
+
+@pytest.mark.parametrize("message", FILLED)
+def test_options_are_filled_in(message: str) -> None:
+    (place,) = find_messages(message)
+    assert [remedy.options for remedy in remedies(place.known, place.values, message)] == FILLED[message]
+
+
+def test_a_command_is_ready_to_be_copied() -> None:
+    assert Remedy("-t 17").command("my model.onnx") == 'split-rewrite -t 17 "my model.onnx" out.onnx'
+    assert Remedy("").command("m.onnx") == "split-rewrite m.onnx out.onnx"
+
+
+TRIED = {
+    "-t 11": (True, ""),
+    "-t 5": (False, "Split"),
+    "--for opencv-4.12": (True, ""),
+    "--for nobody": (False, "unknown runtime"),
+    "--assume-opset 13": (False, "num_outputs"),
+    "--standard --ir-version 9": (True, ""),
+    "--external-data split": (True, ""),
+}
+
+
+@pytest.mark.parametrize("options", TRIED)
+def test_a_command_is_tried_on_a_model(options: str, tmp_path: Path) -> None:
+    text = "g (float[2,6] x) => (float[2,3] y, float[2,3] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"
+    if options == "-t 5":
+        text = "g (int8[6] x, int64[2] s) => (int8[A] y, int8[B] z) { y, z = Split (x, s) }"
+    onnx.save(model(text, 18), tmp_path / "m.onnx")
+    works, refusal = TRIED[options]
+    found = tried(Remedy(options), str(tmp_path / "m.onnx"))
+    assert found.works is works and refusal in found.refusal
+    assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
