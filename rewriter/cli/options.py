@@ -53,9 +53,16 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         verify_with=given["verify_with"],
         python=given["python"],
         verify=given["verify"],
+        minimal=given["minimal"] or _restamps_only(given),
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target
+
+
+def _restamps_only(given: dict[str, Any]) -> bool:
+    """Whether the user asks for another IR version and for nothing else that would change the model."""
+    asked = ("target_opset", "for_runtimes", "standard", "overwrite_input_shape", "only")
+    return given["ir_version"] is not None and not any(given[name] for name in asked)
 
 
 def _samples(source: _Path | None, given: dict[str, Any]) -> Samples:

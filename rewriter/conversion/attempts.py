@@ -44,7 +44,7 @@ class Attempts:
         self._source = source
         self._options = options
         self._demands = demands
-        self._selection = Selection.of(options.only, options.skip)
+        self._selection = Selection.of(options.only, options.skip, options.minimal)
         restrictions = UNRESTRICTED if demands is None else demands.restrictions
         self._restrictions = replace(restrictions, only_onnx=options.standard)
         self.replacements = {**registry.adoptions, **replacements_of(options, demands)}
@@ -60,16 +60,29 @@ class Attempts:
     def convert(self, model: Model, target: int | None) -> Converted:
         """Convert `model` to `target`, in place.
 
+        Where nothing is to be changed that need not be, and a node cannot be converted so, the model is simplified after all.
         Functions that the conversion may change get values for their parameters first. If functions are an obstacle then, the
         conversion is tried again with functions that are specialized by the types of their inputs, and then without them.
         """
+        if not self._selection.is_minimal:
+            return self._convert(model, target)
+        before = duplicate(model.skeleton)
+        found = self._convert(model, target)
+        if not found.outcome.blockers:
+            return found
+        model.skeleton.proto.CopyFrom(before.proto)
+        self._selection = self._selection._replace(is_minimal=False)
+        return self._convert(self.model_of(model.skeleton, target), target)
+
+    def _convert(self, model: Model, target: int | None) -> Converted:
         before = duplicate(model.skeleton) if model.proto.functions else None
         specialized = None
         if self._bind_parameters(model, target):
             model = self._reread(model, target)
             specialized = before = duplicate(model.skeleton)
         outcome, converted = self._convert_once(model, target)
-        for attempt in () if before is None else self._definite(before, model, outcome):
+        is_enough = self._selection.is_minimal and not outcome.blockers
+        for attempt in () if before is None or is_enough else self._definite(before, model, outcome):
             tried = duplicate(attempt)
             found, converted_definite = self._convert_once(self.model_of(attempt, target), target)
             if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):

@@ -92,6 +92,10 @@ class Options:
     """The seconds that the comparison may take; by default as long as docs/comparison.md says."""
     keep_different: bool = False
     """Whether a result that fails the comparison is written all the same, beside the file to write (`convert_file` only)."""
+    minimal: bool = False
+    """Whether nothing is changed that need not be for the target or the runtimes: the model is simplified only if nothing else
+    converts it.
+    """
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -102,7 +106,7 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify"):
+        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal"):
             arguments.check_kind(name, getattr(self, name), bool, "True or False")
         self._check_how_to_run()
         self._check_budget()

@@ -112,7 +112,8 @@ class Routes:
         """
         key = (op_type, opset, target, made)
         if key not in self._found:
-            self._found[key] = self._make(op_type, opset, target, None if made else self._types)
+            simplifications = () if self._selection.is_minimal and not made else self._simplifications(op_type)
+            self._found[key] = self._make(op_type, opset, target, None if made else self._types, simplifications)
         return self._found[key]
 
     def form_that_refuses(self, op_type: str, opset: int) -> Delta | None:
@@ -124,9 +125,13 @@ class Routes:
             self._forms[key] = form if is_strict else None
         return self._forms[key]
 
-    def _make(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Route | None:
+    def _simplifications(self, op_type: str) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
+
+    def _make(
+        self, op_type: str, opset: int, target: int, types: frozenset[str] | None, simplifications: tuple[Rule, ...]
+    ) -> Route | None:
         """Compute the route of an operator. `types` are the types that its values can have, None where they can have any."""
-        simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         step = self._first_step(op_type, opset, target, types)
         rules = self._registry.avoidances(op_type)
         forms = self._restrictions.forms

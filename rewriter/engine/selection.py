@@ -28,11 +28,13 @@ class Selection(NamedTuple):
 
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
+    is_minimal: bool = False
+    """Whether nodes of the original are not simplified."""
 
     @classmethod
-    def of(cls, only: Iterable[str], skip: Iterable[str]) -> Selection:
+    def of(cls, only: Iterable[str], skip: Iterable[str], is_minimal: bool = False) -> Selection:
         """The selection by names as users write them: case does not matter."""
-        return cls(frozenset(map(str.lower, only)), frozenset(map(str.lower, skip)))
+        return cls(frozenset(map(str.lower, only)), frozenset(map(str.lower, skip)), is_minimal)
 
     def allows(self, name: str) -> bool:
         """Whether the rule `name` may run."""

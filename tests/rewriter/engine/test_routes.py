@@ -40,3 +40,10 @@ def test_a_step_that_only_takes_types_away_is_free_for_a_model_without_them() ->
     for types, is_free in ((FLOAT, True), (FLOAT | {"tensor(bfloat16)"}, False)):
         route = Routes(registry, Selection(), UNRESTRICTED, types).find("Tanh", 13, 12, made=False)
         assert (route is None) is is_free
+
+
+def test_what_the_user_wrote_is_not_simplified_where_little_is_to_change() -> None:
+    routes = Routes(registry, Selection(is_minimal=True), UNRESTRICTED, None)
+    assert routes.find("SequenceAt", 18, 18, made=False) is None
+    written_by_a_rule = routes.find("SequenceAt", 18, 18, made=True)
+    assert written_by_a_rule is not None and written_by_a_rule.simplifications
