@@ -323,7 +323,7 @@ def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
 
 
 def _without_file(tensor: TensorProto) -> TensorProto:
-    """`tensor` with type and shape only, marked such that onnx looks for no file."""
-    stub = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
+    """`tensor` without its payload, marked such that onnx looks for no file. Its name may be damaged, and is copied as it is."""
+    stub = without_payload(tensor)
     refer(stub, _NO_FILE, 0, 0)
     return stub

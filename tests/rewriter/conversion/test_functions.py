@@ -31,6 +31,7 @@ from split_rewrite.rewriter import (
     check_convertible,
     convert_file,
     convert_version,
+    explain,
     round_trip,
     simplify,
 )
@@ -95,11 +96,15 @@ def public_objects() -> dict[str, Any]:
     """An object of each public class."""
     result = convert_version(model(SPLIT, 18), 12)
     error = refused()
+    explained = explain("No Op registered for Gelu with domain_version of 17")
+    assert explained is not None
     objects: dict[str, Any] = {
         "Blocker": error.blockers[0],
         "ConversionResult": result,
         "ConvertOpset": ConvertOpset(13, timeout=5.0),
+        "Explanation": explained,
         "Options": Options(skip=["split"], declare={"a": "float[2]"}),
+        "Remedy": explained.remedies[0],
         "Report": result.report,
         "Samples": Samples(seed=3),
         "Tolerance": Tolerance(rtol=0.1),
