@@ -16,8 +16,8 @@ from ..onnx_model.protos import default_opset
 from ..runtimes.known_messages import Known, Place, filled, find_messages, line_of
 from .remedies import Remedy, remedies, tried
 
-MOST_BYTES = 64 << 20
-"""The bytes of a log that are searched, from its end."""
+MOST_LETTERS = 16 << 20
+"""The letters of a log that are searched, from its end."""
 _MOST_OTHERS = 3
 """The number of further messages that are named."""
 _MOST_NODES = 3
@@ -78,16 +78,17 @@ def explain(text: str, model: str | os.PathLike[str] | None = None) -> Explanati
     is written.
     Raises: InvalidModelError, FileNotFoundError where the model cannot be read.
     """
-    places = find_messages(text[-MOST_BYTES:])
+    end = text[-MOST_LETTERS:]
+    places = find_messages(end)
     if not places:
         return None
     path = None if model is None else os.fspath(model)
     first, *others = places
-    number, line = line_of(text[-MOST_BYTES:], first)
+    number, line = line_of(end, first)
     known = first.known
     return Explanation(
         tools=_tools(known, text),
-        number=number,
+        number=number + text.count("\n", 0, len(text) - len(end)),
         line=line,
         means=first.meaning,
         names=first.values,

@@ -21,6 +21,10 @@ _OPERATORS = frozenset(["op", "domain"])
 _NUMBER, _OPERATOR, _ANY = r"-?\d+", r"\w[\w.:]*", r"[^\n]{1,300}?"
 _GAP = r"[\s\S]{0,800}?"
 """What a … stands for."""
+_AROUND = 1500
+"""The letters before and after the longest word of a message in which the rest of it is looked for."""
+_MOST_PLACES = 1000
+"""The number of places of that word that are looked at."""
 _QUOTES = re.compile("[\"'`‘’“”]")
 _PART = re.compile(r"\{(\w+)\}|(…)|(\s+)")
 _KEYS = {"says", "by", "means", "try", "advice", "evidence", "source", "minor"}
@@ -38,6 +42,11 @@ class Known(NamedTuple):
     source: str
     minor: bool
     pattern: re.Pattern[str]
+
+    @property
+    def word(self) -> str:
+        """The longest word that is fixed."""
+        return max(_PART.sub(" ", _QUOTES.sub("", self.says)).split(), key=len)
 
     @property
     def names(self) -> frozenset[str]:
@@ -102,11 +111,21 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _place(known: Known, plain: str) -> Place | None:
-    match = known.pattern.search(plain)
-    if match is None:
-        return None
-    values = {name: value.strip(".:,") for name, value in match.groupdict().items()}
-    return Place(known, match.start(), match.end(), values)
+    """The first place of the message in `plain`, which has no quotes.
+
+    Only where its longest word is, because the pattern itself would be tried at every letter of a long log.
+    """
+    found = -1
+    for _ in range(_MOST_PLACES):
+        found = plain.find(known.word, found + 1)
+        if found < 0:
+            return None
+        start = max(found - _AROUND, 0)
+        match = known.pattern.search(plain, start, found + _AROUND)
+        if match is not None:
+            values = {name: value.strip(".:,") for name, value in match.groupdict().items()}
+            return Place(known, match.start(), match.end(), values)
+    return None
 
 
 def _read(entry: Mapping[str, object]) -> Known:

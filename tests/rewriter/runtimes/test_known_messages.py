@@ -11,7 +11,8 @@ from split_rewrite.rewriter.runtimes.naming import find_profile
 
 pytestmark = pytest.mark.quick
 NOT_RUNTIMES = {
-    "onnx", "onnx.checker", "onnx.version_converter", "onnxscript", "torch.onnx", "onnx2torch", "onnx2tf", "onnxruntime-web", "rten",
+    "onnx", "onnx.checker", "onnx.version_converter", "onnxscript", "torch.onnx", "onnx2torch", "onnx2tf", "onnxruntime-web", "rten", "tengine",
+    "kinference",
 }  # fmt: skip
 """The tools that are not runtimes of `--for`."""
 
