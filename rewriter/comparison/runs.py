@@ -13,7 +13,7 @@ from ..execution.model_client import Worker
 from .judging.declared_outputs import Contradiction
 
 DISTINCT = 2
-"""The number of samples in which all elements differ: no constant of a model has the number that a place has in both."""
+"""The number of samples of one size in which all elements differ: no constant has the numbers that a place has in both."""
 _SAMPLE = 600_000.0
 """Nanoseconds for a sample, however small."""
 _IN_A_ROW = 100_000.0

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 from .judging.differences import OutputComparison
 
-Evidence = Literal["", "proved for these shapes", "same arithmetic", "sampled"]
+Evidence = Literal["", "proved for the shapes tried", "same arithmetic", "sampled"]
 """What inputs on which both models agree show, from most to least; "" where nothing was run.
 
-"proved for these shapes": both only carry elements to places that the shapes decide, and agree where all elements differ, so that
-they agree on all inputs of these shapes. "same arithmetic": they agree to the last bit, also on extremes, NaN and infinities where
-the inputs can have them. "sampled": they agree, within the tolerance, on what was run.
+"proved for the shapes tried": both only carry elements to places that the shapes decide, and agree where all elements differ, so
+that they agree on all inputs of these shapes. "same arithmetic": they agree to the last bit, also on extremes, NaN and infinities
+where the inputs can have them. "sampled": they agree, within the tolerance, on what was run.
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from onnx import NodeProto
 
@@ -14,7 +13,7 @@ from ..document import Document
 from ..graph.survey import all_graphs
 from ..onnx_model.protos import default_opset
 from ..runtimes.known_messages import Known, Place, filled, find_messages, line_of
-from .remedies import Remedy, remedies, tried
+from .remedies import Remedy, operator_of, remedies, tried
 
 MOST_LETTERS = 16 << 20
 """The letters of a log that are searched, from its end."""
@@ -121,9 +120,9 @@ def _remedies(place: Place, text: str, model: str | None) -> Iterator[Remedy]:
             return
 
 
-def _nodes(model: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+def _nodes(model: str, values: Mapping[str, str]) -> tuple[str, ...]:
     """The nodes of the model that have the name or the operator that a message names, and the number of others."""
-    op_type = str(values.get("op", "")).rpartition(".")[2].rpartition(":")[2]
+    op_type = operator_of(values)
     name = values.get("node", "")
     pairs = [(node, graph.name) for graph in all_graphs(open_model(model).skeleton.proto) for node in graph.node]
     named = [(node, graph) for node, graph in pairs if name and name in (node.name, *node.output)]

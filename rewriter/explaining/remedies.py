@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import onnx
 
-from ..conversion.functions import check_convertible
+from ..conversion.functions import check_convertible, convert_version
 from ..conversion.options import Options
 from ..errors import SplitRewriteError
 from ..opsets.transitions import newest_opset
@@ -54,6 +55,8 @@ def tried(remedy: Remedy, model: str) -> Remedy:
     """The remedy, after a dry run on the model at the path `model`."""
     try:
         target, options = _parsed(remedy.options)
+        if options.ir_version is not None:  # a dry run writes no file that could have an IR version
+            convert_version(model, target, compare="off", options=options)
         report = check_convertible(model, target, options=options)
     except SplitRewriteError as error:
         return remedy._replace(works=False, refusal=str(error).splitlines()[0])
@@ -91,6 +94,12 @@ def _for_release(options: str, known: Known, text: str) -> str:
     return options
 
 
+def operator_of(values: Mapping[str, str]) -> str:
+    """The operator that a message names, the first one of a list, without its domain; "" where it names none."""
+    first = re.split(r"[,|]", values.get("op") or values.get("ops", ""))[0].strip()
+    return first.rpartition(".")[2].rpartition(":")[2]
+
+
 def _computed(known: Known, values: Mapping[str, str]) -> dict[str, str]:
     """What remedies may name beside what the message says; see `messages.toml`."""
     found: dict[str, str] = {}
@@ -98,7 +107,7 @@ def _computed(known: Known, values: Mapping[str, str]) -> dict[str, str]:
         found["below"] = str(int(opset) - 1)
     if (ir := values.get("ir_max", "")).isdigit() and "onnxruntime" in known.by:
         found["release"] = _release_that_reads(int(ir))
-    since = _versions(_VERSION.sub("", values.get("op", "")).rpartition(".")[2].rpartition(":")[2])
+    since = _versions(_VERSION.sub("", operator_of(values)))
     if since:
         found["first"] = str(since[0][0])
         found["before"] = str(since[-1][0] - 1)
@@ -122,4 +131,5 @@ def _release_that_reads(ir_version: int) -> str:
 
 
 def _shown(path: str) -> str:
-    return f'"{path}"' if " " in path else path
+    """The path as a shell takes it for one argument that is no option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)

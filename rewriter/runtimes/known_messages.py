@@ -15,19 +15,26 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found]
 
 
-_NUMBERS = frozenset(["asked", "axis", "count", "ir", "ir_max", "least", "limit", "low", "most", "opset", "size", "sum", "target"])
-"""The names of what varies that stand for whole numbers."""
+_VERSIONS = frozenset(["asked", "ir", "ir_max", "limit", "low", "opset", "target"])
+"""The names of what varies that stand for opsets and IR versions."""
+_NUMBERS = frozenset(["axis", "count", "least", "most", "size", "sum"])
+"""Those that stand for other whole numbers."""
+_TYPES = frozenset(["type", "declared", "other"])
 _OPERATORS = frozenset(["op", "domain"])
-_NUMBER, _OPERATOR, _ANY = r"-?\d+", r"\w[\w.:]*", r"[^\n]{1,300}?"
+_VERSION, _NUMBER, _TYPE = r"(?<!\d)\d{1,4}(?!\d)", r"-?\d{1,20}", r"[\w().]{1,60}"
+_OPERATOR, _LIST, _ANY = r"\w[\w.:]{0,200}", r"\w[\w.:]{0,200}(?:(?:, ?| ?\| ?ONNX::)\w[\w.:]{0,200}){0,100}", r"[^\n]{1,300}?"
 _GAP = r"[\s\S]{0,800}?"
 """What a … stands for."""
 _AROUND = 1500
 """The letters before and after the longest word of a message in which the rest of it is looked for."""
+_NEARLY_ALL = 0.7
+"""The share of the text that a message of common words has to have where nothing else tells that it is meant."""
 _MOST_PLACES = 1000
 """The number of places of that word that are looked at."""
-_QUOTES = re.compile("[\"'`‘’“”]")
+_QUOTES = re.compile("[\"'`‘’“”]|\x1b\\[[0-9;]*m")
+"""Quotes, and the colours of a terminal."""
 _PART = re.compile(r"\{(\w+)\}|(…)|(\s+)")
-_KEYS = {"says", "by", "means", "try", "advice", "evidence", "source", "minor"}
+_KEYS = {"needs", "says", "by", "means", "try", "advice", "evidence", "source", "minor"}
 
 
 class Known(NamedTuple):
@@ -41,6 +48,7 @@ class Known(NamedTuple):
     evidence: str
     source: str
     minor: bool
+    needs: tuple[str, ...]
     pattern: re.Pattern[str]
 
     @property
@@ -87,7 +95,9 @@ def find_messages(text: str) -> list[Place]:
     matter.
     """
     plain = _QUOTES.sub("", text)
-    found = [place for known in known_messages() if (place := _place(known, plain)) is not None]
+    lower = plain.lower()
+    places = (place for known in known_messages() if (place := _place(known, plain)) is not None)
+    found = [place for place in places if _is_meant(place, lower)]
     found.sort(key=lambda place: -place.known.weight)
     kept: list[Place] = []
     for place in found:
@@ -108,6 +118,12 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def _is_meant(place: Place, text: str) -> bool:
+    """Whether the common words of the message mean what it says: another word of `text` says so, or there are hardly others."""
+    needs = place.known.needs
+    return not needs or any(word in text for word in needs) or place.end - place.start >= _NEARLY_ALL * len(text.strip())
 
 
 def _place(known: Known, plain: str) -> Place | None:
@@ -141,6 +157,7 @@ def _read(entry: Mapping[str, object]) -> Known:
         str(entry["evidence"]),
         str(entry.get("source", "")),
         bool(entry.get("minor", False)),
+        tuple(map(str, _listed(entry.get("needs", ())))),
         _pattern(says),
     )
 
@@ -161,8 +178,8 @@ def _pattern(says: str) -> re.Pattern[str]:
 
 
 def _varies(name: str, is_last: bool) -> str:
-    if name in _NUMBERS:
-        return _NUMBER
-    if name in _OPERATORS:
-        return _OPERATOR
+    kinds = {_VERSION: _VERSIONS, _NUMBER: _NUMBERS, _TYPE: _TYPES, _OPERATOR: _OPERATORS, _LIST: {"ops"}}
+    for pattern, names in kinds.items():
+        if name in names:
+            return pattern
     return r"[^\s,;]+" if is_last else _ANY

@@ -20,15 +20,21 @@ def carries_only(model: onnx.ModelProto) -> bool:
     decide, and the shapes alone decide which.
 
     Two such models are the same for all inputs of some shapes if they agree on inputs whose elements all differ. A model whose
-    callers may replace a constant is not counted among them.
+    callers may replace a constant is not counted among them, nor one whose nodes are not in order.
     """
-    carried = {value.name for value in model.graph.input}
-    if not carried.isdisjoint(tensor.name for tensor in model.graph.initializer):
+    graph = model.graph
+    carried = {value.name for value in graph.input}
+    stored = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
+    if not carried.isdisjoint(stored):
         return False
-    for node in model.graph.node:
+    functions = {(function.domain, function.name) for function in model.functions}
+    known = {"", *carried, *stored}
+    for node in graph.node:
         row = facts.of(node.op_type, node.domain)
-        if row is facts.UNKNOWN or row.kind in _NEVER:
+        is_function = (node.domain, node.op_type) in functions
+        if row is facts.UNKNOWN or row.kind in _NEVER or is_function or not known.issuperset(node.input):
             return False
+        known.update(node.output)
         roles = set(_roles_of(row, node, carried)) - {frozenset({role}) for role in _READS_NO_ELEMENT}
         if not roles:
             continue

@@ -28,15 +28,16 @@ class Choice(NamedTuple):
 
     `size`: the size of every symbolic dimension; None gives each symbol a size of its own. `integers`: "small" is 0 to 3, "binary"
     0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
-    Log and similar operators. `style`: fills floats, integers or both with decisive values, chosen by what reads them; `integers`
-    and `positive` are for the rest. `sizes` and `values` were settled before: sizes of symbolic dimensions, and the elements
-    of small inputs.
+    Log and similar operators; `large`: floats from 1 to 30, for Acosh. `style`: fills floats, integers or both with decisive
+    values, chosen by what reads them; `integers`, `positive` and `large` are for the rest. `sizes` and `values` were settled
+    before: sizes of symbolic dimensions, and the elements of small inputs.
     """
 
     size: int | None = None
     integers: Integers = "small"
     rank: int = 2
     positive: bool = False
+    large: bool = False
     style: Style | None = None
     decides: Literal["all", "floats", "integers"] = "all"
     sizes: tuple[tuple[str, int], ...] = ()
@@ -70,6 +71,7 @@ class Filler:
         self._random = random
         self._integers: Integers = choice.integers
         self._positive = choice.positive
+        self._large = choice.large
         self._style = choice.style
         self._decides = choice.decides
         self._reading = reading
@@ -114,7 +116,8 @@ class Filler:
                 return on_its_side(values, self._reading).astype(dtype)
         if self._style is not None and (self._reading.is_lower or self._reading.is_upper):
             return np.full(dims, far_bound(self._reading)).astype(dtype)
-        values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
+        bounds = (1, 30) if self._large else (0.1, 1) if self._positive else None
+        values = self._random.standard_normal(dims) if bounds is None else self._random.uniform(*bounds, dims)
         return np.asarray(values).astype(dtype)
 
     def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:

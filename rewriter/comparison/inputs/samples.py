@@ -61,6 +61,12 @@ class Samples:
 
 
 _SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
+_LARGE = 2
+"""The number of choices with large floats, which come last."""
+_MORE_SIZES = (1, 2, 5, 8, 13, 17, 33)
+"""Sizes on which models that only carry elements are tried, too."""
+_FEW_NUMBERED = 1 << 14
+"""The largest number of elements of such inputs."""
 _INTEGERS: tuple[Integers, ...] = ("small", "binary", "ones", "zeros")
 _RANKS = (2, 3, 4, 1, 0)
 _LONGER = 3
@@ -141,7 +147,8 @@ class InputSpace:
             itertools.product(*map(range, (len(sizes), len(integers), len(ranks), len(signs)))),
             key=lambda place: (sum(place), place[1:]),
         )
-        return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
+        usual = [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
+        return usual + [Choice(size, large=True) for size in sizes[:_LARGE] if self._floats]
 
     def edges(self) -> list[Choice]:
         """Ways to choose the open sizes that a rule forgets easily: 1 in one input and more in another, and vectors of integers
@@ -182,18 +189,22 @@ class InputSpace:
         ]
 
     def distinct(self, choice: Choice) -> list[dict[str, Any]]:
-        """Two samples of the sizes of `choice` for models that carry elements: each element differs from all others of its sample,
-        and from all of the other sample.
+        """Samples for models that carry elements, two of each choice of sizes: each element differs from all others of its sample,
+        and from all of the other one. The first two have the sizes of `choice`, and further ones others where sizes are open.
 
         There are none where the models do more than carry, where the user gave inputs, or a type has too few numbers.
         """
-        shapes = self.shapes(choice)
-        total = sum(map(math.prod, shapes.values()))
-        if not self._carries or self._data or not total or total * 8 > MAX_INPUT_BYTES:
+        if not self._carries or self._data:
             return []
-        if any(2 * total > _most_numbers(value.type) for value in self._required):
-            return []
-        return [dict(self._numbered(shapes, first)) for first in (1, 1 + total)]
+        others = [choice._replace(size=size, sizes=()) for size in _MORE_SIZES] if self.has_open_sizes else []
+        shapes = [self.shapes(choice), *(shape for shape in map(self.shapes, others) if _elements(shape) <= _FEW_NUMBERED)]
+        fitting = [shape for shape in shapes if self._can_be_numbered(_elements(shape))]
+        return [dict(self._numbered(shape, first)) for shape in fitting for first in (1, 1 + _elements(shape))]
+
+    def _can_be_numbered(self, total: int) -> bool:
+        """Whether two samples of so many elements can have a number of its own for each."""
+        fits = 0 < total * 8 <= MAX_INPUT_BYTES
+        return fits and all(2 * total <= _most_numbers(value.type) for value in self._required)
 
     def _numbered(self, shapes: Mapping[str, tuple[int, ...]], first: int) -> Iterator[tuple[str, np.ndarray]]:
         """Inputs of these shapes whose elements are the whole numbers from `first` on."""
@@ -347,6 +358,11 @@ class InputSpace:
         return bound_sizes(inputs, self._stated)
 
 
+def _elements(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """The number of elements of all inputs."""
+    return sum(map(math.prod, shapes.values()))
+
+
 def _most_numbers(declared: TypeProto) -> int:
     """The largest number up to which a tensor of this type can hold all whole numbers; 0 for other types."""
     if declared.WhichOneof("value") != "tensor_type":
@@ -354,7 +370,7 @@ def _most_numbers(declared: TypeProto) -> int:
     dtype = numpy_dtype(declared.tensor_type.elem_type)
     if dtype.kind in "iu":
         return int(np.iinfo(dtype).max)
-    return 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 0
+    return 2 ** (np.finfo(dtype).nmant + 1) if dtype in (np.float16, np.float32, np.float64) else 0
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:

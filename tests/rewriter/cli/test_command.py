@@ -228,7 +228,7 @@ def test_the_table(cli_in: Cli) -> None:
         "rules       split.sizes_to_attribute  1 node\n"
         "            split.spell_out_parts     1 node\n"
         f"check       passed: onnx.checker {runtime}, full check\n"
-        r"comparison  equal, exact, max difference 0, proved for these shapes \(onnxruntime \S+\)" + "\n"
+        r"comparison  equal, exact, max difference 0, proved for the shapes tried \(onnxruntime \S+\)" + "\n"
         r"wrote o\.onnx \(\d+ bytes\) in \d+\.\d s" + "\n",
         out,
     )

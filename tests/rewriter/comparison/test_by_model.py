@@ -901,11 +901,12 @@ def test_as_many_samples_are_run_as_the_budget_suffices_for(save: Save, worker: 
 
 MOVED = "g ({0}[2,3] x) => ({0}[3,2] y) {{ y = Transpose (x) }}"
 EVIDENCE = {
-    "elements that all differ": (MOVED.format("float"), "proved for these shapes"),
-    "few whole numbers suffice": (MOVED.format("int8"), "proved for these shapes"),
+    "elements that all differ": (MOVED.format("float"), "proved for the shapes tried"),
+    "few whole numbers suffice": (MOVED.format("int8"), "proved for the shapes tried"),
     "two truth values do not": (MOVED.format("bool"), "same arithmetic"),
     "more elements than numbers": ("g (int8[8,8] x) => (int8[8,8] y) { y = Transpose (x) }", "same arithmetic"),
     "numbers that are computed": (RELU, "same arithmetic"),
+    "float8": ("g (float8e5m2[2,3] x) => (float8e5m2[3,2] y) { y = Transpose (x) }", "same arithmetic"),
     "a product": ("g (float[2,3] x, float[3,2] z) => (float[2,2] y) { y = MatMul (x, z) }", "same arithmetic"),
 }
 
@@ -913,8 +914,23 @@ EVIDENCE = {
 @pytest.mark.parametrize("case", EVIDENCE)
 def test_what_equal_outputs_show(case: str, save: Save, worker: Worker) -> None:
     text, evidence = EVIDENCE[case]
-    found = compare(save(text), save(text), worker=worker, thorough=True)
+    found = compare(save(text, 19), save(text, 19), worker=worker, thorough=True)
     assert (found.status, found.evidence) == ("equal", evidence) and found.samples > 2
+
+
+def test_open_sizes_are_tried_beyond_the_usual_ones(save: Save, worker: Worker) -> None:
+    """A Slice that ends at 10 is the same for all shorter vectors."""
+    cut = "g (float[N] x) => (float[M] y) <int64[1] s = {0}, int64[1] e = {10}> { y = Slice (x, s, e) }"
+    assert (
+        compare(save("g (float[N] x) => (float[M] y) { y = Identity (x) }"), save(cut), worker=worker, thorough=True).status
+        == "different"
+    )
+
+
+def test_what_gives_numbers_on_large_inputs_alone_is_compared(save: Save, worker: Worker) -> None:
+    for text in ("y = Acosh (x)", "y = Sqrt (h)"):
+        path = save(f"g (float[3] x) => (float[3] y) <float[1] c = {{5}}> {{ h = Sub (x, c)  {text} }}")
+        assert compare(path, path, worker=worker, thorough=True).status == "equal"
 
 
 def test_what_is_equal_within_a_tolerance_is_sampled(save: Save, worker: Worker) -> None:

@@ -73,3 +73,17 @@ def test_it_is_data(restamped: str) -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document["schema"] == "split-rewrite/explanation" and document["names"] == {"attribute": "num_outputs", "op": "Split"}
     assert [command["works"] for command in document["commands"]] == [False, True]
+
+
+def test_an_ir_version_that_is_impossible_is_not_said_to_work(tmp_path: Path) -> None:
+    onnx.save(model("g (float[2] x) => (float[2] y) <float[1] w = {2}> { y = Mul (x, w) }", 13), tmp_path / "m.onnx")
+    found = explain("Your model ir_version 8 is higher than the checker's (3).", tmp_path / "m.onnx")
+    assert found is not None and found.remedy is None
+    assert [(one.works, one.refusal) for one in found.remedies] == [(False, "--ir-version 3: this model needs at least IR version 4")]
+
+
+def test_a_command_cannot_do_more_when_it_is_pasted() -> None:
+    found = explain("Missing model IR version.")
+    assert found is not None and found.remedy is not None
+    assert found.remedy.command("$(rm x).onnx") == "split-rewrite '$(rm x).onnx' out.onnx"
+    assert found.remedy.command("-v.onnx") == "split-rewrite ./-v.onnx out.onnx"

@@ -35,7 +35,7 @@ def test_options_are_filled_in(message: str) -> None:
 
 
 def test_a_command_is_ready_to_be_copied() -> None:
-    assert Remedy("-t 17").command("my model.onnx") == 'split-rewrite -t 17 "my model.onnx" out.onnx'
+    assert Remedy("-t 17").command("my model.onnx") == "split-rewrite -t 17 'my model.onnx' out.onnx"
     assert Remedy("").command("m.onnx") == "split-rewrite m.onnx out.onnx"
 
 

@@ -22,6 +22,58 @@ def test_nothing_is_found_in_other_words(text: str) -> None:
     assert find_messages(text) == []
 
 
+OF_OTHERS = (
+    "Warning: feature foo not supported yet! continuing with the others",
+    "RuntimeError: the dtype int64 is not supported on this device, use int32 instead",
+    "UnicodeEncodeError: 'ascii' codec cannot encode characters: EncodeError",
+    "terminate called after throwing an instance of 'std::length_error' what(): vector::_M_default_append",
+    "copy failed: HRESULT 80070057 for the file. The parameter is incorrect. Try again later",
+)
+
+
+@pytest.mark.parametrize("text", OF_OTHERS)
+def test_common_words_of_other_programs_are_not_taken_for_a_message(text: str) -> None:
+    assert find_messages(text) == []
+
+
+def test_common_words_count_where_the_text_says_more_or_nothing_else() -> None:
+    for text in (
+        "[TRT] ModelImporter: vector::_M_default_append",
+        "vector::_M_default_append",
+        "onnx2ncnn\nShape not supported yet!",
+    ):
+        assert find_messages(text), text
+
+
+HOSTILE = (
+    "a" * 200_000,
+    "a:" * 100_000,
+    " " * 200_000,
+    "7" * 200_000,
+    "In Node, (" * 50_000,
+    ("x" * 70 + " ") * 5_000,
+    "op='" * 50_000,
+)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_a_hostile_text_is_searched_in_linear_time(number: int) -> None:
+    """In quadratic time, each of these would take minutes, and the test would not end."""
+    assert find_messages(HOSTILE[number]) == []
+
+
+def test_colours_of_a_terminal_do_not_matter() -> None:
+    (place,) = find_messages("\x1b[31mUnsupported model IR version:\x1b[0m 10, max supported IR version: \x1b[1m9\x1b[0m")
+    assert dict(place.values) == {"ir": "10", "ir_max": "9"}
+
+
+def test_a_type_and_a_list_of_operators_are_whole() -> None:
+    (wrong,) = find_messages("Type Error: Type 'tensor(int64)' of input parameter (x) of operator (MatMul) in node (M) is invalid.")
+    assert wrong.values["type"] == "tensor(int64)"
+    (place,) = find_messages("These Op Not Support: ONNX::Gelu | ONNX::Trilu \n")
+    assert place.meaning.startswith("MNN has no Gelu | ONNX::Trilu")
+
+
 @pytest.mark.parametrize("known", known_messages(), ids=lambda known: known.says[:40])
 def test_an_entry_is_complete(known: Known) -> None:
     assert known.means.endswith(".") and known.weight >= 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from helpers import model
 
@@ -26,6 +27,32 @@ MORE = {
 @pytest.mark.parametrize("case", MORE)
 def test_more_is_done_with_elements(case: str) -> None:
     assert not carries_only(model(MORE[case]))
+
+
+def test_nodes_out_of_order_are_not_judged() -> None:
+    """onnxruntime sorts them; a value is read here before it is known whether elements reach it."""
+    proto = model("g (float[4] x) => (float[4] y) { h = Identity (x)  y = Relu (h) }")
+    first = onnx.NodeProto.FromString(proto.graph.node[0].SerializeToString())
+    del proto.graph.node[0]
+    proto.graph.node.append(first)
+    assert not carries_only(proto)
+
+
+@pytest.mark.parametrize(("domain", "name"), [("com.microsoft", "ExpandDims"), ("ai.onnx", "Identity"), ("", "Flatten")])
+def test_a_function_with_the_name_of_an_operator(domain: str, name: str) -> None:
+    proto = model("g (float[4] x) => (float[4] y) { y = Identity (x) }")
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = name, domain
+    body = onnx.helper.make_node("Abs", ["x"], ["y"])
+    imports = [onnx.helper.make_opsetid("", 18)]
+    proto.functions.append(onnx.helper.make_function(domain, name, ["x"], ["y"], [body], imports))
+    assert not carries_only(proto)
+
+
+def test_a_sparse_constant_that_callers_may_replace() -> None:
+    proto = model("g (float[2] x, float[3] c) => (float[5] y) { y = Concat <axis = 0> (x, c) }")
+    values, indices = onnx.helper.make_tensor("c", 1, [1], [5.0]), onnx.helper.make_tensor("i", 7, [1], [2])
+    proto.graph.sparse_initializer.append(onnx.helper.make_sparse_tensor(values, indices, [3]))
+    assert not carries_only(proto)
 
 
 CARRY = {
