@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from onnx import NodeProto
 
+from ..boundary import public
 from ..bridge.opening import open_model
 from ..document import Document
 from ..graph.survey import all_graphs
@@ -70,6 +71,7 @@ class Explanation:
         }
 
 
+@public
 def explain(text: str, model: str | os.PathLike[str] | None = None) -> Explanation | None:
     """Explain the most telling message in `text`, which may be a long log; None where none is known.
 

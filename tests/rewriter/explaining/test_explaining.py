@@ -79,7 +79,9 @@ def test_an_ir_version_that_is_impossible_is_not_said_to_work(tmp_path: Path) ->
     onnx.save(model("g (float[2] x) => (float[2] y) <float[1] w = {2}> { y = Mul (x, w) }", 13), tmp_path / "m.onnx")
     found = explain("Your model ir_version 8 is higher than the checker's (3).", tmp_path / "m.onnx")
     assert found is not None and found.remedy is None
-    assert [(one.works, one.refusal) for one in found.remedies] == [(False, "--ir-version 3: this model needs at least IR version 4")]
+    assert [(one.works, one.refusal) for one in found.remedies] == [
+        (False, "--ir-version 3: this model needs at least IR version 4")
+    ]
 
 
 def test_a_command_cannot_do_more_when_it_is_pasted() -> None:
