@@ -377,7 +377,9 @@ class _Judge:
             reason += f" (by {runtime} alone)"
         where = self._evidence.first_difference(engine, runs, results, self._tolerance)
         rounded = where.rounded and self._tolerance.inexact
-        found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded)
+        found = Comparison(
+            "different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded, samples=len(runs)
+        )
         loose = replace(self._tolerance, inexact=True)
         if loose == self._tolerance or not are_equal(runs, results, loose):
             return found

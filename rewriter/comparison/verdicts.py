@@ -51,7 +51,7 @@ class Comparison:
     difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
     something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes
     wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`. `samples`: the
-    number of inputs on which equal models agreed; `evidence`: what that shows.
+    number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]

@@ -71,8 +71,11 @@ class Attempts:
         if not found.outcome.blockers:
             return found
         model.skeleton.proto.CopyFrom(before.proto)
-        self._selection = self._selection._replace(is_minimal=False)
-        return self._convert(self.model_of(model.skeleton, target), target)
+        minimal, self._selection = self._selection, self._selection._replace(is_minimal=False)
+        try:
+            return self._convert(self.model_of(model.skeleton, target), target)
+        finally:
+            self._selection = minimal  # another opset may do without
 
     def _convert(self, model: Model, target: int | None) -> Converted:
         before = duplicate(model.skeleton) if model.proto.functions else None

@@ -9,6 +9,10 @@ import onnx
 import pytest
 from helpers import command_line, model, run
 
+from split_rewrite.rewriter import Options
+from split_rewrite.rewriter.conversion.attempts import Attempts
+from split_rewrite.rewriter.storage.skeleton import Skeleton
+
 LIST = """g (float[6] x) => (float[2] y) <int64[3] s = {2, 2, 2}, int64 p = {1}>
     { q = SplitToSequence (x, s)  y = SequenceAt (q, p) }"""
 X = {"x": np.arange(6, dtype=np.float32)}
@@ -41,6 +45,17 @@ def test_a_target_without_sequences_has_none(path: Path) -> None:
 def test_what_the_target_has_stays(path: Path) -> None:
     assert operators(converted(path, "--minimal", "-t", "13")) == ["SplitToSequence", "SequenceAt"]
     assert "SequenceAt" not in operators(converted(path, "-t", "13"))
+
+
+def test_what_one_opset_needs_is_not_done_for_the_next(path: Path) -> None:
+    """As where several opsets are tried for a runtime."""
+    attempts = Attempts(18, Options(minimal=True), None)
+    found = {}
+    for opset in (9, 13):
+        skeleton = Skeleton.of(onnx.load(path))
+        assert not attempts.convert(attempts.model_of(skeleton, opset), opset).outcome.blockers
+        found[opset] = operators(skeleton.proto)
+    assert "SequenceAt" not in found[9] and found[13] == ["SplitToSequence", "SequenceAt"]
 
 
 def test_functions_with_lists_stay(tmp_path: Path) -> None:

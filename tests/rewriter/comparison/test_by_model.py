@@ -825,6 +825,7 @@ def test_another_kernel_for_the_other_opset_is_no_difference(save: Save, worker:
     text = ATTENTION % ("0.3", factor)
     found = compare(save(text, 23), save(text, 25), worker=worker, thorough=True)
     assert (found.status, found.last_bits) == ("equal", True), found.reason
+    assert found.evidence == "sampled" and found.samples > 2
     assert "kernel" in found.reason
     changed = save(ATTENTION % ("0.3000001", factor), 25)
     assert compare(save(text, 23), changed, worker=worker, thorough=True).status == "different"
