@@ -5,8 +5,11 @@ https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onn
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import GraphProto, TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, simplify
 from ..rewriter.errors import Unconvertible
@@ -68,16 +71,58 @@ def _paste(node: Node, branch: Subgraph) -> None:
 
 @downgrade("If", 11)
 def branches_of_equal_shapes(node: Node) -> None:
-    """Nothing changes. Refused where branches return different shapes, which opset 11 brought; warns where they are unknown."""
+    """Branches of different shapes, which opset 11 brought, return rows of equal length. Warns where shapes are unknown."""
     branches = node.subgraphs()
     for index, output in enumerate(node.outputs):
         shapes = [_output_shape(branch, index) for branch in branches]
         if _differ(*shapes):
-            raise Unconvertible(f"the branches give '{output}' different shapes, which is allowed only from opset 11 on")
-        if not _are_known(*shapes):
+            _return_rows(node, index)
+        elif not _are_known(*shapes):
             node.caution(
                 f"before opset 11 both branches have to give '{output}' the same shape, and it is not known whether they do"
             )
+
+
+def _return_rows(node: Node, index: int) -> None:
+    """Let the branches return the elements of output `index` in rows of equal length.
+
+    A Slice and a Reshape behind the If make the shape of the branch that ran. Raises Unconvertible unless both shapes are known,
+    have the same rank, and not more than one length of 0.
+    """
+    output = node.output(index)
+    kind = node.elem_type(output)
+    by_condition = sorted(node.subgraphs(), key=lambda branch: branch.name == "then_branch")
+    shapes = [[size for size in _output_shape(branch, index) or () if isinstance(size, int)] for branch in by_condition]
+    are_known = all(
+        len(shape) == branch.rank(branch.proto.output[index].name) for shape, branch in zip(shapes, by_condition, strict=True)
+    )
+    if kind is None or not are_known or len(shapes[0]) != len(shapes[1]) or any(shape.count(0) > 1 for shape in shapes):
+        raise Unconvertible(f"the branches give '{output}' different shapes, which is allowed only from opset 11 on")
+    counts = [math.prod(shape) for shape in shapes]
+    for branch, count in zip(by_condition, counts, strict=True):
+        _return_row(node, branch.proto, index, kind, (count, max(counts)))
+    node.edited()
+    row, after = node.detach_output(index, "row"), node.after
+    chosen = after.Reshape(after.Cast(node.input(0), to=TensorProto.INT64), after.int64([1]))
+    count = after.Gather(after.int64(counts), chosen, axis=0)
+    sizes = [[size or -1 for size in shape] for shape in shapes]  # a 0 would copy a length, and -1 finds it
+    shape = after.Squeeze(after.Gather(after.int64(sizes), chosen, axis=0), axes=[0])
+    elements = after.Slice(row, after.int64([0]), count, after.int64([1]), opset=10)
+    after.Reshape(elements, shape, output=output)
+
+
+def _return_row(node: Node, branch: GraphProto, index: int, kind: int, lengths: tuple[int, int]) -> None:
+    """Let the branch return output `index` as one row, with zeros or empty strings behind it: (elements before, after)."""
+    count, length = lengths
+    row, longer = node.fresh_name("row"), node.fresh_name("longer")
+    branch.node.append(helper.make_node("Flatten", [branch.output[index].name], [row], axis=0))
+    if count < length:
+        blank: Any = "" if kind == TensorProto.STRING else 0
+        padding = node.add_tensor(
+            helper.make_tensor(node.fresh_name("padding"), kind, [1, length - count], [blank] * (length - count))
+        )
+        branch.node.append(helper.make_node("Concat", [row, padding], [longer], axis=1))
+    branch.output[index].CopyFrom(helper.make_tensor_value_info(longer if count < length else row, kind, [1, length]))
 
 
 def _output_shape(branch: Subgraph, index: int) -> Shape | None:

@@ -9,6 +9,8 @@ https://onnx.ai/onnx/operators/onnx__ReduceSum.html, https://onnx.ai/onnx/operat
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from onnx import TensorProto
 
@@ -17,7 +19,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import REDUCTIONS
 from .shared.parameters import axes_of, to_attribute, to_input
-from .shared.squeezed_sizes import sizes_without
+from .shared.squeezed_sizes import as_int, axes_as_double, how_many, sizes_without
 from .shared.typed import ANY_FLOATING, type_name
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
@@ -74,7 +76,7 @@ def axes_to_attribute(node: Node) -> None:
             to_attribute(node, 1, "axes", "axes")
         return
     if axes is None:
-        _reduce_at_run_time(node)
+        _reduce_at_run_time(node, bool(reduces_nothing))
         return
     node.drop_input(1)
     if reduces_nothing:
@@ -118,33 +120,66 @@ def _keep_the_rest(node: Node) -> None:
     getattr(node.become, rest)(*([data, data] if rest == "Mul" else [data]))
 
 
-def _reduce_at_run_time(node: Node) -> None:
+def _reduce_at_run_time(node: Node, reduces_nothing: bool) -> None:
     """Reduce one axis after the other.
 
-    Each is moved to the middle of the shape (before, axis, after) and reduced to length 1 there.
+    Each is moved to the middle of the shape (before, axis, after) and reduced to length 1 there. If their number is unknown, all
+    axes take their turn, and in place of one that stays, an axis of length 1 that is put behind the others is reduced.
     """
+    rank, count = node.need_rank(), node.dimension(0, 1)
+    _check_rounding(node, count)
+    node.approximate = count != 1 and node.op_type not in _ROUNDS_NOTHING
+    node.explain(f"its axes '{node.input(1)}' are computed at run time", MAKE_CONSTANT)
+    if isinstance(count, int):
+        data, shape = _reduce_each(node, node.input(0), node.input(1), rank, count)
+        _give(node, data, lambda: sizes_without(node, shape, node.input(1), rank, count))
+        return
     op = node.op
-    rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
-    if not isinstance(count, int):
-        raise Unconvertible(f"the number of the axes '{axes}' is known at run time only", node.shape_hint())
-    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in ANY_FLOATING:
-        reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
-        raise Unconvertible(reason, MAKE_CONSTANT)
-    node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
-    node.explain(f"its axes '{axes}' are computed at run time", MAKE_CONSTANT)
+    reduced = _which_are_reduced(node, rank, reduces_nothing)
+    axes = op.Sub(op.int64([rank] * rank), op.Mul(reduced, op.int64([rank - axis for axis in range(rank)])))
+    longer = op.Unsqueeze(node.input(0), opset=11, axes=[rank])
+    data, shape = _reduce_each(node, longer, axes, rank + 1, rank)
+    data = op.Squeeze(data, opset=11, axes=[rank])
+    _give(node, data, lambda: op.Compress(op.Shape(data), op.Equal(reduced, op.int64([0])), axis=0))
+
+
+def _check_rounding(node: Node, count: int | str | None) -> None:
+    """Refuses integers that would be rounded more than once, if there may be more than one axis."""
+    if count == 1 or node.op_type not in _ROUNDS_INTEGERS or node.need_elem_type() in ANY_FLOATING:
+        return
+    number = count if isinstance(count, int) else "unknown"
+    reason = f"the {number} axes '{node.input(1)}' are computed at run time; axis by axis, integers would be rounded more than once"
+    raise Unconvertible(reason, MAKE_CONSTANT)
+
+
+def _which_are_reduced(node: Node, rank: int, reduces_nothing: bool) -> str:
+    """1 for each of the `rank` axes that is reduced, 0 for the others. If none is given, all are, unless that `reduces_nothing`."""
+    op = node.op
+    column = op.const(np.arange(rank, dtype=np.int64).reshape(-1, 1), np.int64)
+    reduced = how_many(node, "Equal", [column, as_int(node, axes_as_double(node, node.input(1), rank))])
+    if reduces_nothing:
+        return reduced
+    return op.Add(reduced, as_int(node, op.Equal(op.Shape(node.input(1)), op.int64([0]))))
+
+
+def _reduce_each(node: Node, data: str, axes: str, rank: int, count: int) -> tuple[str, str]:
+    """Reduce `data` of `rank` axes over each of the `count` numbers in `axes`, to length 1. Returns the result and its shape."""
+    op = node.op
     first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
-    data, shape = node.input(0), op.Shape(node.input(0))
+    shape = op.Shape(data)
     positions = op.int64(list(range(rank)))
     for index in range(count):
         one = op.Gather(axes, op.int64([index]), axis=0)
         data, shape = _reduce_one(node, further if index else first, data, shape, _position(node, one, rank), positions)
-    if last:
-        data = getattr(op, last)(data)
+    return getattr(op, last)(data) if last else data, shape
+
+
+def _give(node: Node, data: str, sizes: Callable[[], str]) -> None:
+    """Turn the node into `data`, which has all axes, or with keepdims=0 into a Reshape to `sizes`."""
     if node.attr("keepdims", 1):
         node.become.Identity(data)
     else:
-        sizes = sizes_without(node, shape, axes, rank, count)
-        node.become.Reshape(data, sizes, opset=14, allowzero=1)
+        node.become.Reshape(data, sizes(), opset=14, allowzero=1)
 
 
 def _position(node: Node, axis: str, rank: int) -> str:

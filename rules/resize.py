@@ -129,6 +129,7 @@ def _write_out(node: Node) -> None:
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
         is_antialiased(node),
+        node.attr("cubic_coeff_a", -0.75),
     )
     policy = node.attr("keep_aspect_ratio_policy", "stretch") if node.has_input(SIZES) else "stretch"
     goes_by_length = manner.coordinates in ("align_corners", "pytorch_half_pixel")

@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,17 +14,18 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...rewriter.errors import Unconvertible
-from ...rewriter.graph.node import Node
+from ...rewriter.graph.node import MAKE_CONSTANT, Node
 
 _FLOAT, _INT64 = TensorProto.FLOAT, TensorProto.INT64
-_MODES = ("nearest", "linear")
+_MODES = ("nearest", "linear", "cubic")
 _COORDINATES = ("half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners")
 _TIE = 1e-6
 """How far from the middle between two elements onnxruntime counts a position as being there."""
 
 
 class Manner(NamedTuple):
-    """How elements are found: `mode`, `coordinates` and, for mode nearest, `rounding`, all by the names of the attributes.
+    """How elements are found: `mode`, `coordinates` and, for mode nearest, `rounding`, all by the names of the attributes, and
+    `coefficient` for mode cubic.
 
     The rounding "as_10" is that of opset 10: down, or up along an axis that shrinks.
     """
@@ -32,6 +34,7 @@ class Manner(NamedTuple):
     coordinates: str
     rounding: str
     antialias: bool = False
+    coefficient: float = -0.75
 
 
 class Lengths(NamedTuple):
@@ -56,7 +59,8 @@ class _Axis(NamedTuple):
 
 def is_computable(manner: Manner) -> bool:
     """Whether a Resize of this manner can be written out although its sizes are not known."""
-    return manner.mode in _MODES and manner.coordinates in _COORDINATES
+    has_weights = manner.mode != "cubic" or not manner.antialias
+    return manner.mode in _MODES and manner.coordinates in _COORDINATES and has_weights
 
 
 def may_be_copied(scales: np.ndarray, antialias: bool) -> bool:
@@ -77,6 +81,7 @@ def resize_at_run_time(node: Node, manner: Manner, given: Lengths) -> None:
     if manner.mode == "nearest":
         node.caution("its sizes are computed at run time: positions between two elements are rounded as onnxruntime does, in float")
     node.approximate = manner.mode != "nearest"
+    node.explain("its sizes or scales are computed at run time", MAKE_CONSTANT)
     data = node.input(0)
     for axis, along in _measured(node, given, rank, manner.antialias).items():
         places = _places(node, along, manner.coordinates)
@@ -157,14 +162,43 @@ def _resampled(node: Node, data: str, axis: int, rank: int, place: str, along: _
     if manner.mode == "nearest":
         index = op.Min(op.Max(_rounded(node, place, along, manner.rounding), zero), last)
         return op.Gather(data, op.Cast(index, to=_INT64), axis=axis)
-    place = op.Min(op.Max(place, zero), last)
+    is_cubic = manner.mode == "cubic"
+    place = place if is_cubic else op.Min(op.Max(place, zero), last)
     before = op.Floor(place)
-    after = op.Min(op.Add(before, op.const(1, np.float32)), last)
     kind, column = node.need_elem_type(), op.int64([-1 if index == axis else 1 for index in range(rank)])
     share = op.Reshape(op.Sub(place, before), column)
     share = share if kind == _FLOAT else op.Cast(share, to=kind)
-    low, high = (op.Gather(data, op.Cast(index, to=_INT64), axis=axis) for index in (before, after))
-    return op.Add(op.Mul(low, op.Sub(op.const(1, kind), share)), op.Mul(high, share))
+    weights = _cubic(node, share, manner.coefficient) if is_cubic else [op.Sub(op.const(1, kind), share), share]
+    parts: list[str] = []
+    for step, weight in enumerate(weights, start=-1 if is_cubic else 0):
+        taken = op.Add(before, op.const(step, np.float32)) if step else before
+        taken = op.Max(taken, zero) if is_cubic else taken
+        taken = op.Min(taken, last) if step or is_cubic else taken
+        parts.append(op.Mul(op.Gather(data, op.Cast(taken, to=_INT64), axis=axis), weight))
+    return functools.reduce(op.Add, parts)
+
+
+def _cubic(node: Node, share: str, coefficient: float) -> list[str]:
+    """The weights of the four elements around a position that is `share` behind the second one: Keys' cubic convolution."""
+    op, kind = node.op, node.need_elem_type()
+    one = op.const(1, kind)
+    rest = op.Sub(one, share)
+
+    def polynomial(distance: str, *factors: float) -> str:
+        value = op.const(factors[0], kind)
+        for factor in factors[1:]:
+            value = op.Mul(value, distance)
+            value = op.Add(value, op.const(factor, kind)) if factor else value
+        return value
+
+    near = (coefficient + 2, -(coefficient + 3), 0, 1)
+    far = (coefficient, -5 * coefficient, 8 * coefficient, -4 * coefficient)
+    return [
+        polynomial(op.Add(share, one), *far),
+        polynomial(share, *near),
+        polynomial(rest, *near),
+        polynomial(op.Add(rest, one), *far),
+    ]
 
 
 def _smoothed(node: Node, data: str, axis: int, rank: int, place: str, along: _Axis) -> str:

@@ -15,8 +15,50 @@ def branches(one, other, output="[N]"):
     )
 
 
-def test_refuses_branches_of_different_shapes():
-    assert "the branches give 'y' different shapes" in refusal(branches(("x", "[2]"), ("z", "[3]")), 10)
+@pytest.mark.parametrize(
+    "one, other, output",
+    [
+        pytest.param("float[2,3] p", "float[6] q", "float[N]", id="ranks"),
+        pytest.param("float[M,3] p", "float[M,6] q", "float[A,B]", id="open lengths"),
+        pytest.param("float[0,0] p", "float[3,2] q", "float[A,B]", id="two empty axes"),
+    ],
+)
+def test_refuses_branches_of_different_shapes(one, other, output):
+    text = f"""g (bool c, {one.replace(" p", " x")}, {other.replace(" q", " z")}) => ({output} y) {{
+        y = If (c) <then_branch = t () => ({one}) {{ p = Relu (x) }}, else_branch = e () => ({other}) {{ q = Neg (z) }}> }}"""
+    assert "the branches give 'y' different shapes" in refusal(model(text, 11), 10)
+
+
+@pytest.mark.parametrize("kind, dtype", [("float", np.float32), ("int64", np.int64), ("string", np.str_)])
+@pytest.mark.parametrize("shapes", [((2, 3), (4, 1)), ((2, 3), (1, 2)), ((3, 0), (1, 2)), ((2, 0), (0, 3))])
+@pytest.mark.parametrize("target", [10, 9])
+def test_branches_of_different_shapes_return_rows(kind, dtype, shapes, target):
+    one, other = (",".join(map(str, shape)) for shape in shapes)
+    text = f"""g (bool[1] c, {kind}[{one}] x, {kind}[{other}] z) => ({kind}[A,B] y, int64[2] s) {{
+        y = If (c) <then_branch = t () => ({kind}[{one}] p) {{ p = Identity (x) }},
+                    else_branch = e () => ({kind}[{other}] q) {{ q = Identity (z) }}>
+        s = Shape (y) }}"""
+    result = convert_version(model(text, 11), target).model
+    given = [np.arange(np.prod(shape)).reshape(shape).astype(dtype) for shape in shapes]
+    given = [array.astype(object) if kind == "string" else array for array in given]
+    for condition, expected in zip((True, False), given, strict=True):
+        y, shape = run(result, {"c": np.array([condition]), "x": given[0], "z": given[1]})
+        assert shape.tolist() == list(expected.shape)
+        np.testing.assert_array_equal(y, expected)
+
+
+def test_an_if_in_a_branch_returns_a_row_as_well():
+    text = """g (bool c, bool d, float[2,3] x) => (float y) {
+        r = If (c) <then_branch = t () => (float m) {
+                        i = If (d) <then_branch = tt () => (float[1,3] p) { p = ReduceSum <axes = [0]> (x) },
+                                    else_branch = te () => (float[2,3] q) { q = Neg (x) }>
+                        m = ReduceMax <keepdims = 0> (i) },
+                    else_branch = e () => (float n) { n = ReduceMin <keepdims = 0> (x) }>
+        y = Neg (r) }"""
+    x = np.array([[1, 5, 2], [3, 1, 4]], np.float32)
+    result = convert_version(model(text, 11), 8).model
+    for c, d, expected in ((True, True, -6), (True, False, 1), (False, True, -1)):
+        assert run(result, {"c": np.array(c), "d": np.array(d), "x": x})[0] == expected
 
 
 def test_a_caution_where_the_shapes_are_unknown():

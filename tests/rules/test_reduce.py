@@ -16,9 +16,9 @@ ALL = [*OPERATORS, "LogSum"]
     ("text", "target", "message"),
     [
         pytest.param(
-            "g (float[2, 3, 4] x, int64[N] a) => (float[A, B, C] y) { y = ReduceMax (x, a) }",
-            *(17, "the number of the axes 'a' is known at run time only"),
-            id="unknown_number_of_axes",
+            "g (int32[2, 3, 4] x, int64[N] a) => (int32[A, B, C] y) { y = ReduceMean (x, a) }",
+            *(17, "the unknown axes 'a' are computed at run time; axis by axis, integers would be rounded more than once"),
+            id="integer_mean_of_any_number_of_axes",
         ),
         pytest.param(
             "g (int32[2, 3, 4] x, int64[2] a) => (int32[A, B, C] y) { y = ReduceL2 (x, a) }",
@@ -99,6 +99,41 @@ def test_two_computed_axes(name: str, keepdims: int) -> None:
     shape = "A, B, C" if keepdims else "A"
     text = f"g (float[2, 3, 4] x, int64[2] a) => (float[{shape}] y) {{ y = Reduce{name} <keepdims = {keepdims}> (x, a) }}"
     assert_same(model(text, opset=18), 11, {"x": np.abs(X), "a": np.array([-1, 0])}, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("noop", [0, 1])
+def test_any_number_of_computed_axes(name: str, keepdims: int, noop: int) -> None:
+    attributes = f"keepdims = {keepdims}, noop_with_empty_axes = {noop}"
+    flat = f"r = Reduce{name} <{attributes}> (x, a) y = Reshape (r, all) s = Shape (r)"
+    text = f"g (float[A, B, C] x, int64[N] a) => (float[M] y, int64[R] s) <int64[1] all = {{-1}}> {{ {flat} }}"
+    result = convert_version(model(text, opset=18), 11).model
+    for axes in ([], [1], [-1, 0], [2, 0, 1]):
+        feeds = {"x": np.abs(X) + 0.5, "a": np.array(axes, np.int64)}
+        reduced = tuple(axis % 3 for axis in axes) if axes or noop else (0, 1, 2)
+        expected = _reduced(name, feeds["x"], reduced, bool(keepdims))
+        y, shape = run(result, feeds)
+        assert shape.tolist() == list(expected.shape)
+        np.testing.assert_allclose(y, expected.reshape(-1), rtol=1e-5)
+
+
+def _reduced(name: str, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> np.ndarray:
+    """The reduction by numpy, in double; over no axes, what it does to each element."""
+    x = x.astype(np.float64)
+    before = {"L1": np.abs, "L2": np.square, "LogSumExp": np.exp, "SumSquare": np.square}.get(name, np.asarray)
+    after = {"L2": np.sqrt, "LogSum": np.log, "LogSumExp": np.log}.get(name, np.asarray)
+    over = {"Max": np.max, "Min": np.min, "Mean": np.mean, "Prod": np.prod}.get(name, np.sum)
+    return after(over(before(x), axis=axes, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_any_number_of_computed_axes_of_an_empty_tensor(keepdims: int) -> None:
+    nodes = f"r = ReduceSum <keepdims = {keepdims}> (x, a) y = Reshape (r, all) s = Shape (r)"
+    text = f"g (float[A, B, C] x, int64[N] a) => (float[M] y, int64[R] s) <int64[1] all = {{-1}}> {{ {nodes} }}"
+    result = convert_version(model(text, opset=13), 12).model
+    y, shape = run(result, {"x": np.zeros((2, 0, 4), np.float32), "a": np.array([1])})
+    assert (y.tolist(), shape.tolist()) == ([0.0] * 8, [2, 1, 4] if keepdims else [2, 4])
 
 
 @pytest.mark.parametrize("name", ["Max", "Min"])

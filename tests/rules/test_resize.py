@@ -75,12 +75,12 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="a_region_that_is_no_vector",
         ),
         pytest.param(
-            _by_scales("1, 1, 2, 2", 'mode = "cubic"', "1, 1, H, W"),
+            _by_scales("1, 1, 2, 2", 'mode = "cubic", exclude_outside = 1', "1, 1, H, W"),
             *(13, 10, "the axis dimension 'H' of 'x' is unknown"),
             id="half_pixel_of_an_unknown_length",
         ),
         pytest.param(
-            'g (float[1, 1, 6, 8] x, float[4] s) => (float[1, 1, A, B] y) { y = Resize <mode = "cubic"> (x, , s) }',
+            'g (float[1, 1, 6, 8] x, float[4] s) => (float[1, 1, A, B] y) { y = Resize <mode = "cubic", exclude_outside = 1> (x, , s) }',
             *(13, 10, "the older form needs the scales as a constant, and 's' is computed at run time"),
             id="computed_scales_of_a_cubic",
         ),
@@ -630,3 +630,15 @@ def test_an_axis_of_a_region_that_keeps_its_length_has_two_meanings(mode: str) -
     given = {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)}
     result = convert_version(source, 10, options=Options(semantics="onnxruntime")).model
     np.testing.assert_allclose(run(result, given)[0], run(source, given)[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
+@pytest.mark.parametrize("target", [10, 9])
+def test_cubic_of_computed_sizes(coordinates: str, target: int) -> None:
+    attributes = f'mode = "cubic", cubic_coeff_a = -0.5, coordinate_transformation_mode = "{coordinates}"'
+    text = f"g (float[1, 1, H, W] x, int64[4] z) => (float[1, 1, A, B] y) {{ y = Resize <{attributes}> (x, , , z) }}"
+    proto = model(text, opset=13)
+    result = convert_version(proto, target).model
+    for lengths in ([9, 3], [6, 8], [1, 20]):
+        feeds = {"x": X, "z": np.array([1, 1, *lengths])}
+        np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-5)

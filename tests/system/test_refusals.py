@@ -131,8 +131,8 @@ REFUSED: dict[str, Refusal] = {
         18, 17, "its form needs the shape of 'h', which runtimes take for [1,1,5], though it may be another",
     ),
     "unknown-number-of-axes": Refusal(
-        "g (float[2, 3, 4] x, int64[N] a) => (float[A, B, C] y) {y = ReduceMax(x, a)}",
-        18, 17, "the number of the axes 'a' is known at run time only",
+        "g (float[1, 1, 4] x, int64[N] a) => (float s) {y = Squeeze(x, a) s = ReduceSum<keepdims = 0>(y)}",
+        13, 12, "the number of the axes 'a' is known at run time only",
     ),
     "which-operand-broadcasts": Refusal(
         "g (float[1, N] a, float[4] b) => (float[A, B] y) {y = Add(a, b)}",
@@ -375,7 +375,7 @@ REFUSED: dict[str, Refusal] = {
         11, 10, "without a condition, the Loop ignores the one that its body returns, and before opset 11 the condition is required",
     ),
     "branches-of-different-shapes": Refusal(
-        "g (bool c, float[2] x, float[3] z, float[M] m) => (float[N] y) {y = If(c)<then_branch = t () => (float[2] p) {p = Relu(x)}, else_branch = e () => (float[3] q) {q = Neg(z)}>}",
+        "g (bool c, float[2] x, float[3, 1] z) => (float s) {y = If(c)<then_branch = t () => (float[2] p) {p = Relu(x)}, else_branch = e () => (float[3, 1] q) {q = Neg(z)}> s = ReduceSum<keepdims = 0>(y)}",
         11, 10, "the branches give 'y' different shapes, which is allowed only from opset 11 on",
     ),
     "three-dimensions-where-four-were": Refusal(

@@ -60,7 +60,7 @@ def compare_values(
     when |got - expected| <= atol + rtol * |expected|, or both are NaN, or both the same infinity; integers of 8 bits when
     |got - expected| <= atol; others when they are equal. `of_largest` times the largest finite |expected| is added to `atol`.
     """
-    atol += of_largest * _largest(expected) if of_largest else 0.0
+    atol += of_largest * largest_number(expected) if of_largest else 0.0
     differences = list(_differences("", expected, got, rtol, atol))
     notes = [difference.note for difference in differences if difference.note]
     return OutputComparison(
@@ -85,7 +85,9 @@ def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_lar
         return np.array(compare_values("", expected, got, rtol, atol, of_largest).equal)
     if expected.dtype.kind in "OUS":
         return np.asarray(expected == got)
-    return _distance(expected, got) <= _allowed(expected, rtol, atol + (of_largest * _largest(expected) if of_largest else 0.0))
+    return _distance(expected, got) <= _allowed(
+        expected, rtol, atol + (of_largest * largest_number(expected) if of_largest else 0.0)
+    )
 
 
 def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, rounded: Any = None) -> Any:
@@ -104,7 +106,7 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
     bounds = _allowed(exact, rtol, atol)
     trusted = _IMPRECISE * bounds
     if rounded is None:
-        worst = min(worst, rtol * _largest(exact))
+        worst = min(worst, rtol * largest_number(exact))
     else:
         worst = _ROUNDED_OTHERWISE * worst
         others = _distance(_wide(rounded), exact) if np.shape(rounded) == expected.shape else np.zeros(1)
@@ -127,7 +129,7 @@ def is_number(value: Any) -> np.ndarray:
     return np.isfinite(_wide(value))
 
 
-def _largest(value: Any) -> float:
+def largest_number(value: Any) -> float:
     """The largest finite absolute value of the float or complex numbers in `value`; 0 where there are none."""
     numbers = (array for array in arrays_in(value) if array.dtype.kind not in "OUSbiu")
     sizes = (np.abs(_wide(block)) for array in numbers for (block,) in _blocks(array))

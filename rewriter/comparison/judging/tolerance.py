@@ -16,6 +16,10 @@ class Bounds(NamedTuple):
     atol: float = 0.0
     of_largest: float = 0.0
 
+    def with_terms_of(self, size: float) -> Bounds:
+        """These bounds where sums may have terms as large as `size`, of which nothing may be left in any output."""
+        return self._replace(atol=self.atol + self.of_largest * size)
+
 
 def _units(eps: float, rtol: int, atol: int, of_largest: int) -> Bounds:
     """Bounds in units of `eps`, the distance from 1 to the next number of a type."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from split_rewrite.rewriter.comparison.judging.outputs import are_equal, compare_outputs, unjudged
-from split_rewrite.rewriter.comparison.judging.tolerance import EXACT
+from split_rewrite.rewriter.comparison.judging.tolerance import EXACT, Tolerance
 from split_rewrite.rewriter.comparison.runs import Run
 from split_rewrite.rewriter.execution.messages import Outputs
 
@@ -27,6 +28,22 @@ def test_the_worst_sample_counts() -> None:
     (found,) = compare_outputs(original, [outputs(1, 2), outputs(1, 4)], EXACT)
     assert (found.equal, found.max_abs) == (False, 2.0)
     assert are_equal(original, [outputs(1, 2)] * 2, EXACT)
+
+
+@pytest.mark.parametrize(
+    ("decides", "sums", "result", "equal"),
+    [
+        ("usual", True, 0.0022, True),
+        ("usual", True, 0.02, False),
+        ("usual", False, 0.0022, False),
+        ("", True, 0.0022, False),
+    ],
+    ids=["cancelled", "too-far", "no-sums", "plain-sample"],
+)
+def test_terms_that_cancel_out(decides: Literal["", "usual"], sums: bool, result: float, equal: bool) -> None:
+    """In a sample of many magnitudes, 2e-4 is less than 16 last bits of a term of 900 (1.7e-3)."""
+    run = Run({"x": np.array([900.0, 0.002], np.float32)}, outputs(0.002), decides)
+    assert are_equal([run], [outputs(result)], Tolerance(inexact=True, sums=sums)) is equal
 
 
 @pytest.mark.parametrize(
