@@ -46,6 +46,7 @@ def state_shapes(skeleton: Skeleton) -> Iterator[Remark]:
         what = "Output" if id(value) in outputs else "Input"
         if kind is not None and _says_more(kind, value.type):
             value.type.CopyFrom(_with_own_symbols(kind, symbols))
+        if type_protos.shape_of(value.type) is not None:
             message = "the model does not state its shape: the one that inference finds stands there now"
         else:
             message = "the model does not state its shape, which onnx.checker requires: it stays open"
@@ -53,10 +54,10 @@ def state_shapes(skeleton: Skeleton) -> Iterator[Remark]:
 
 
 def _says_more(found: TypeProto, stated: TypeProto) -> bool:
-    """Whether `found` has a rank, and no other element type than `stated`."""
-    if type_protos.shape_of(found) is None:
-        return False
-    return not stated.WhichOneof("value") or type_protos.type_string(found) == type_protos.type_string(stated)
+    """Whether `found` has a rank, and no other element type than `stated`; if there is no such type, whether it has one."""
+    if not stated.WhichOneof("value"):
+        return bool(found.WhichOneof("value"))
+    return type_protos.shape_of(found) is not None and type_protos.type_string(found) == type_protos.type_string(stated)
 
 
 def _with_own_symbols(kind: TypeProto, symbols: set[str]) -> TypeProto:

@@ -18,7 +18,7 @@ from ..onnx_model.protos import GraphLike, reads, shown_name
 from ..opsets import inference, type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
-from . import dense, imports, interface
+from . import constants, dense, imports, interface
 from .function_calls import check_calls
 from .mixed_forms import unmix
 
@@ -70,6 +70,7 @@ def repair(skeleton: Skeleton, refusal: str, newest_taken: Callable[[], int | No
     graphs = all_graphs(proto)
     found = [*_let_initializers_be_no_inputs(proto), *imports.complete(proto, newest_taken), *interface.name_graphs(graphs)]
     found += _state_metadata_once(proto)
+    found += constants.in_known_form(proto, graphs)
     found += dense.make_dense(skeleton, graphs)
     for graph in reversed(graphs):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))

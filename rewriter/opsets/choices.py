@@ -12,6 +12,7 @@ _TAKEN: dict[str, frozenset[str | int] | None] = {
     "auto_pad": frozenset({""}),
     "nearest_mode": frozenset({""}),
     "qk_matmul_output_mode": None,
+    "reduction": frozenset({""}),
     "softmax_precision": None,
     "stash_type": None,
 }
