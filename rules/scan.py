@@ -61,7 +61,7 @@ def _require_batch_of_one(node: Node) -> None:
     for index in range(1, len(node.inputs)):
         if node.dimension(0, index) == 1:
             return
-    raise Unconvertible("before opset 9 Scan has a batch axis, and the batch size is not known to be 1", node.shape_hint())
+    raise Unconvertible("before opset 9 Scan has a batch axis, and the batch size is not known to be 1", node.shape_hint(1))
 
 
 @downgrade("Scan", 9)

@@ -24,7 +24,9 @@ def is_inferred(node: onnx.NodeProto) -> bool:
 
 
 def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
-    """The types of outputs that can only have one type: int64 for Shape, bool for Less. Their shapes are unknown."""
+    """The types of outputs that do not depend on an input: int64 for Shape, bool for Less, the one that a Cast names. Their shapes
+    are unknown.
+    """
     if node.domain in schemas.known_domains():
         return foreign.fixed_types(node)
     if node.domain not in ((domain,) if domain else DEFAULT_DOMAINS):
@@ -37,6 +39,9 @@ def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str,
     for name, parameter in zip(node.output, schema.outputs, strict=False):
         if name and len(parameter.types) == 1 and (number := tensor_type(next(iter(parameter.types)))):
             found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
+    for attribute in node.attribute:
+        if attribute.name == "to" and attribute.i and node.output:
+            found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=attribute.i))
     return found
 
 

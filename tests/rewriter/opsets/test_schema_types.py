@@ -14,6 +14,7 @@ from split_rewrite.rewriter.opsets.schema_types import fixed_types, is_inferred,
     [
         ("y = Less (a, b)", TensorProto.BOOL),
         ("y = Shape (a)", TensorProto.INT64),
+        ("y = Cast <to = 10> (a)", TensorProto.FLOAT16),
         ("y = Add (a, b)", 0),
         ("y = own.Less (a, b)", 0),
     ],
