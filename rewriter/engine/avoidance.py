@@ -74,7 +74,7 @@ class Avoidance:
         whose_of: dict[tuple[str, str], str] = {}
         for (form, op_type), whose in self._restrictions.forms.items():
             whose_of.update(((rule.name, op_type), whose) for rule in self._registry.avoidances(op_type) if rule.form == form)
-        for rule, op_type, node, where in self._notes.outcome.changes if whose_of else ():
+        for rule, op_type, node, where, _ in self._notes.outcome.changes if whose_of else ():
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
 

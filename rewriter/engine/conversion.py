@@ -275,13 +275,14 @@ class Engine(Walk):
 
     def _simplify(self, node: Task, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
+        needed = route.step is not None or node.source_index is None
         for rule in route.simplifications:
             if rule.name in tried or (rule.when is not None and not rule.when(node)):
                 continue
             tried.add(rule.name)
             scope = node.scope
             try:
-                if self._rules.apply(rule, node):
+                if self._rules.apply(rule, node, needed=needed):
                     if not node.removed:
                         scope.register(node.proto, node.opset)
                     return True

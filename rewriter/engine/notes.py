@@ -35,9 +35,9 @@ class Notes:
             reason = f"{why}: {reason}"
         self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
-    def change(self, rule: str, node: Task, op_type: str = "") -> None:
+    def change(self, rule: str, node: Task, op_type: str = "", *, needed: bool = True) -> None:
         """Note that `rule` changed `node`."""
-        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where, needed))
 
     def remark(self, kind: RemarkKind, node: Task, message: str, op_type: str = "") -> Remark:
         """Note a remark on `node` for the report."""

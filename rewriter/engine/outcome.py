@@ -45,15 +45,20 @@ class Remark(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One use of a rule that changed a node. `op_type` is the operator that the node had before."""
+    """One use of a rule that changed a node. `op_type` is the operator that the node had before.
+
+    `needed` is false if the rule only simplified a node that the target has in the same form.
+    """
 
     rule: str
     op_type: str
     node: str
     where: str
+    needed: bool = True
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
+        what = f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
+        return what if self.needed else f"{what}, not needed for the target"
 
 
 @dataclass(slots=True)

@@ -30,8 +30,8 @@ class RuleUse:
         if not self._selection.allows(name):
             raise _excluded(name)
 
-    def apply(self, rule: Rule, node: Task) -> bool:
-        """Run the rule; True if it changed the node.
+    def apply(self, rule: Rule, node: Task, *, needed: bool = True) -> bool:
+        """Run the rule; True if it changed the node. `needed`: whether the target asks for the change, or another change does.
 
         An excluded rule is run too, to see whether it is needed: if so, the node is refused.
         """
@@ -56,7 +56,7 @@ class RuleUse:
         node.changed |= before
         if changed:
             self.require(rule.name)
-            self._notes.change(rule.name, node, op_type)
+            self._notes.change(rule.name, node, op_type, needed=needed)
             if not rule.exact or node.approximate:
                 self._notes.outcome.inexact.add(rule.name)
                 self._notes.outcome.sums |= rule.sums

@@ -108,6 +108,8 @@ def rules_section(report: ReportData) -> str:
         summary = summaries.get(name) or MECHANISMS.get(name.partition(".")[0], "")
         exact = "the last bits may differ" if name in report.inexact else "exact"
         tag = f'<span class="tag {"note" if name in report.inexact else "good"}">{exact}</span>'
+        simplified = sum(change.rule == name and not change.needed for change in report.changes)
+        tag += f' <span class="note">{simplified:,} not needed for the target</span>' if simplified else ""
         rows.append((f"<code>{breakable(name)}</code>", f"{count:,}", html_text(summary), tag))
     return table("Rules that changed nodes", ("Rule", "Nodes#", "What it does", "Result"), rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +89,28 @@ def test_once_more_changes_no_byte(path: Path) -> None:
     first = converted(path, "--minimal", "-t", "13")
     onnx.save(first, path)
     assert converted(path, "--minimal", "-t", "13") == first
+
+
+def needed_at(path: Path, target: str) -> dict[str, bool]:
+    ended = command_line("-t", target, "--report", "-", str(path), str(path.with_name("out.onnx")))
+    return {change["rule"]: change["needed"] for change in json.loads(ended.out)["changes"]}
+
+
+def test_the_report_says_what_was_needed(path: Path) -> None:
+    """Opset 11 has sequences, opset 10 does not."""
+    found = needed_at(path, "11")
+    assert found["sequences.pick_element"] is False
+    assert needed_at(path, "10")["sequences.pick_element"] is True
+
+
+def test_a_step_of_the_conversion_is_needed(tmp_path: Path) -> None:
+    onnx.save(model("g (float[4] x) => (float[2] y, float[2] z) { y, z = Split <num_outputs = 2> (x) }", 18), tmp_path / "m.onnx")
+    assert list(needed_at(tmp_path / "m.onnx", "13").values()) == [True]
+
+
+def test_the_details_mark_what_was_not(path: Path) -> None:
+    ended = command_line("-v", "-t", "11", str(path), str(path.with_name("out.onnx")))
+    assert (
+        "split_to_sequence.split_then_construct: SplitToSequence 'q' (main graph), not needed for the target"
+        in ended.err + ended.out
+    )
