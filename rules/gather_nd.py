@@ -42,4 +42,4 @@ def gather_rows(node: Node) -> None:
         return
     rows = op.Reshape(count_elements(node, data, range(depth)), op.int64([1]))
     sizes = op.Concat(rows, *(length(node, data, axis) for axis in range(depth, rank)), axis=0)
-    node.become.Gather(op.Reshape(data, sizes), places, axis=0)
+    node.become.Gather(op.Reshape(data, sizes, opset=14, allowzero=1), places, axis=0)

@@ -34,8 +34,9 @@ def take_from_older_opsets(node: Node) -> None:
 @upgrade("MeanVarianceNormalization", 13)
 def spell_out_axes(node: Node) -> None:
     """The default of axes is written out, since from opset 13 on onnxruntime does not find it inside a local function."""
-    if not node.has_attr("axes"):
-        node.set_attr("axes", [0, 2, 3])
+    axes = _axes(node)
+    if node.attr("axes") != axes:
+        node.set_attr("axes", axes)
 
 
 @decompose("MeanVarianceNormalization", opset=9, exact=False)
@@ -51,9 +52,18 @@ def normalize_axes_of_other_types(node: Node) -> None:
         _normalize(node)
 
 
+def _axes(node: Node) -> list[int]:
+    """The axes, by default [0, 2, 3]. Those that the input does not have count for nothing in onnxruntime."""
+    axes, rank = node.attr("axes", [0, 2, 3]), node.rank()
+    known = [axis for axis in axes if rank is None or axis < rank]
+    if known != axes:
+        node.caution(f"it normalizes over the axes {known} of {axes}, as onnxruntime does, since the input has rank {rank}")
+    return known
+
+
 def _normalize(node: Node) -> None:
     """Write out the normalization, in float where the type is narrower: it cannot hold the 1e-9."""
-    kind, axes = node.need_elem_type(), node.attr("axes", [0, 2, 3])
+    kind, axes = node.need_elem_type(), _axes(node)
     work = kind if kind in (TensorProto.FLOAT, TensorProto.DOUBLE) else TensorProto.FLOAT
     axes = from_the_front(axes, node.need_rank()) if min(axes, default=0) < 0 else axes
     _, deviation, std = mean_and_deviation(node, cast_between(node, node.input(0), kind, work), axes, 0.0, work)

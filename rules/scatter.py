@@ -93,7 +93,7 @@ def reduce_slices_step_by_step(node: Node) -> None:
     steps = _require_few(node, int(np.prod(shape[:-1])))
     slice_rank = rank - shape[-1]
     rows = op.Reshape(indices, op.int64([steps, shape[-1]]))
-    slices = op.Reshape(updates, _row_shape(node, len(shape) - 1, steps, slice_rank))
+    slices = op.Reshape(updates, _row_shape(node, len(shape) - 1, steps, slice_rank), opset=14, allowzero=1)
     for step in range(steps):
         position = op.int64([step])
         index = op.Gather(rows, position, axis=0)
@@ -155,7 +155,7 @@ def scatter_rows(node: Node) -> None:
     places = op.Add(starts, op.int64(arange(inner).tolist()))
     flat = [flattened(node, name) for name in (data, places, node.input(2))]
     scattered = op.Scatter(*flat, axis=0)
-    node.become.Reshape(scattered, op.Shape(data))
+    node.become.Reshape(scattered, op.Shape(data), opset=14, allowzero=1)
 
 
 @decompose("Scatter", opset=8)

@@ -116,6 +116,7 @@ def _gather_each_axis(node: Node) -> None:
         which = op.int64([axes.index(axis)]) if axes is not None else _place_among_axes(node, axis)
         start, end, step = (_bound(node, at, default, which) for at, default in ((_STARTS, 0), (_ENDS, _END), (_STEPS, 1)))
         backward = op.Less(op.Cast(step, to=TensorProto.DOUBLE), double(node, [0.0]))
+        end = _read_as_onnxruntime(node, end, backward)
         backward = op.Neg(op.Cast(backward, to=TensorProto.DOUBLE))
         size = length(node, data, axis)
         first, limit = position(node, start, size, 0, backward), position(node, end, size, backward, backward)
@@ -209,9 +210,28 @@ def _places_between(node: Node, start: str, end: str, size: str) -> str:
 def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
     """The positions that a Slice takes from an axis of length `size`, computed at run time."""
     lowest_end, beyond = (0, 0) if step > 0 else (-1, -1)
+    if step < 0:
+        end = _read_as_onnxruntime(node, end)
     first = position(node, start, size, 0, beyond)
     limit = position(node, end, size, lowest_end, beyond)
     return count_up(node, first, limit, node.op.int64([step]))
+
+
+def _read_as_onnxruntime(node: Node, end: str, backward: str = "") -> str:
+    """The end of a slice (a vector of one int64) that goes backward, always or where `backward` is true: INT_MAX, which the
+    specification limits to the last element, stands for the beginning of the axis in onnxruntime.
+    """
+    if node.chosen_meaning == "specification":
+        return end
+    op = node.op
+    if node.chosen_meaning is None:
+        node.caution("INT_MAX as the end of a backward slice counts as the beginning of the axis, as in onnxruntime")
+    is_large = op.Greater(op.Cast(end, to=TensorProto.DOUBLE), double(node, [2.0**62]))  # int64 is not stored below opset 9
+    is_max = op.Or(op.Equal(end, op.int64([np.iinfo(np.int32).max])), is_large)
+    is_max = op.And(is_max, backward) if backward else is_max
+    as_number = op.Cast(is_max, to=TensorProto.INT64)
+    others = op.Mul(end, op.Sub(op.int64([1]), as_number))
+    return op.Add(others, op.Mul(as_number, op.int64([-_END])))
 
 
 def _add_rank_at_run_time(node: Node) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_rewrites, assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(7)
 
@@ -88,3 +88,12 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [10, 8])
+@pytest.mark.parametrize("shape", [(2, 3, 0), (2, 3, 2)])
+def test_rows_without_elements(target, shape):
+    text = "g (float[N,M,K] x) => (float[1,K] y) <int64[1,2] i = {1, 2}> { y = GatherND (x, i) }"
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    result = convert_version(model(text, 13), target).model
+    np.testing.assert_array_equal(run(result, {"x": x})[0], x[1, 2][None], strict=True)

@@ -85,3 +85,14 @@ def test_half_precision_is_as_numpy_computes_it():
     wide = x.astype(np.float64)
     expected = (wide - wide.mean((0, 2, 3), keepdims=True)) / wide.std((0, 2, 3), keepdims=True)
     np.testing.assert_allclose(run(convert_version(model(HALF, 17), 13).model, {"x": x})[0], expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("target", [13, 8])
+def test_axes_that_the_input_does_not_have_count_for_nothing(target):
+    proto = model("g (float[2,4,3] x) => (float[2,4,3] y) { y = MeanVarianceNormalization (x) }", 10)
+    result = convert_version(proto, target)
+    assert "over the axes [0, 2] of [0, 2, 3], as onnxruntime does, since the input has rank 3" in result.report.warnings[0]
+    x = np.random.default_rng(0).standard_normal((2, 4, 3)).astype(np.float32)
+    expected = (x - x.mean((0, 2), keepdims=True)) / x.std((0, 2), keepdims=True)
+    np.testing.assert_allclose(run(proto, {"x": x})[0], expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(run(result.model, {"x": x})[0], expected, rtol=1e-4, atol=1e-6)

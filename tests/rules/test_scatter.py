@@ -335,3 +335,13 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [10, 9])
+def test_scatter_nd_into_nothing(target):
+    text = "g (float[N,M] x, int64[K,2] i, float[K] u) => (float[N,M] y) { y = ScatterND (x, i, u) }"
+    result = convert_version(model(text, 13), target).model
+    feeds = {"x": np.zeros((2, 0), np.float32), "i": np.zeros((0, 2), np.int64), "u": np.zeros(0, np.float32)}
+    np.testing.assert_array_equal(run(result, feeds)[0], feeds["x"], strict=True)
+    feeds = {"x": np.zeros((2, 2), np.float32), "i": np.array([[0, 1]]), "u": np.array([5], np.float32)}
+    np.testing.assert_array_equal(run(result, feeds)[0], [[0, 5], [0, 0]])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Literal
 
 import numpy as np
 import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.errors import Unconvertible
 from split_rewrite.rules.slice import positions
 
@@ -243,3 +245,21 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("step", ["-1", "-2", "p"])
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("semantics", [None, "specification"])
+def test_int_max_as_a_computed_end_of_a_backward_slice(step: str, target: int, semantics: Literal["specification"] | None) -> None:
+    """onnxruntime reads it as the beginning of the axis; the specification limits it to the last element."""
+    inputs, stored = ("int64[1] e, int64[1] p", "") if step == "p" else ("int64[1] e", f", int64[1] p = {{{step}}}")
+    text = f"g (float[N] x, int64[1] s, {inputs}) => (float[M] y) <int64[1] a = {{0}}{stored}> {{ y = Slice (x, s, e, a, p) }}"
+    proto = model(text, opset=13)
+    result = convert_version(proto, target, options=Options(semantics=semantics))
+    assert any("INT_MAX as the end of a backward slice counts as" in text for text in result.report.warnings) is (semantics is None)
+    for end, start in itertools.product([INT_MAX, 2**31 - 1, 7, 0, -5], [-1, 1, 9]):
+        feeds = {"x": np.arange(3, dtype=np.float32), "s": np.array([start]), "e": np.array([end])}
+        feeds |= {"p": np.array([-1])} if step == "p" else {}
+        is_limited = semantics == "specification" and end > 2**30
+        expected = np.zeros(0) if is_limited else run(proto, feeds)[0]
+        np.testing.assert_array_equal(run(result.model, feeds)[0], expected)

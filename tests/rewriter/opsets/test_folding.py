@@ -15,6 +15,15 @@ def test_folding_makes_nothing_large(operator: str) -> None:
     assert evaluate(helper.make_node(operator, ["a", "b"], ["c"]), [wide, high]) is None
 
 
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceProd"])
+def test_the_order_of_a_sum_of_floats_is_left_to_the_runtime(operator: str) -> None:
+    node = helper.make_node(operator, ["a"], ["b"], keepdims=0)
+    assert evaluate(node, [np.array([0.1, 0.2, 0.3], np.float32)]) is None
+    expected = {"ReduceSum": 5, "ReduceProd": 6}[operator]
+    assert evaluate(node, [np.array([2, 3], np.float32)]) == [expected]
+    assert evaluate(node, [np.array([1, 2, 3])]) == [6]
+
+
 def test_folding_gathers_nothing_large() -> None:
     node = helper.make_node("Gather", ["a", "b"], ["c"])
     assert evaluate(node, [np.ones((1, 65_536), np.int64), np.zeros(65_536, np.int64)]) is None
