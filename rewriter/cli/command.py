@@ -42,6 +42,7 @@ from .parameters import (
 )
 from .probe import PROBE, probe
 from .project_file import Defaults, project_defaults
+from .reproduce import REPRODUCE, reproduce_command
 from .run import Run, check_streams, only_destination, readable_input, run_job
 from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals, use_colors
 
@@ -395,7 +396,7 @@ def run(arguments: Sequence[str]) -> int:
         chosen = _SUBCOMMANDS.get(arguments[0], command) if arguments else command
         rest = arguments if chosen is command else arguments[1:]
         defaults = project_defaults(command, os.curdir) if chosen is command else defaults
-        with chosen.make_context(PROGRAM, list(rest), default_map=dict(defaults.values)) as context:
+        with chosen.make_context(chosen.name, list(rest), default_map=dict(defaults.values), obj=list(rest)) as context:
             chosen.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -411,7 +412,7 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect, EXPLAIN: explain}
+_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect, EXPLAIN: explain, REPRODUCE: reproduce_command(command)}
 """The commands that the first argument may name."""
 _NO_DEFAULTS = Defaults({})
 

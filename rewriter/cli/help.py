@@ -26,6 +26,7 @@ Examples:
   split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
   split-rewrite explain "Unsupported model IR version: 10, max supported IR version: 9"
   split-rewrite inspect model.onnx
+  split-rewrite reproduce model.onnx small.onnx -t 9
   split-rewrite probe openvino --help
   split-rewrite -t 11 net.onnx net11.onnx --input-shape x:1,3,224,224
   split-rewrite --standard -t 17 optimized.onnx portable.onnx

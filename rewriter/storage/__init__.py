@@ -2,6 +2,7 @@
 
 from .conflicts import (
     ADAPTER,
+    DATA_OF_INPUT,
     INPUT,
     INPUT_DATA,
     KEPT,
@@ -12,6 +13,7 @@ from .conflicts import (
     PYTHON,
     RECORD,
     REPORT,
+    REPRODUCTION,
     NamedFile,
     check_apart,
     check_destinations,
@@ -20,7 +22,7 @@ from .conflicts import (
     standard_input,
     standard_output,
 )
-from .paths import check_destination, different_path, identity_of, require_new, write_text
+from .paths import check_destination, different_path, identity_of, require_new, write_bytes, write_text
 from .reading import read
 from .skeleton import Skeleton
 from .spool import SpooledFile, spooled, spooled_stream
@@ -28,6 +30,7 @@ from .staging import Staged, stage
 
 __all__ = [
     "ADAPTER",
+    "DATA_OF_INPUT",
     "INPUT",
     "INPUT_DATA",
     "KEPT",
@@ -38,6 +41,7 @@ __all__ = [
     "PYTHON",
     "RECORD",
     "REPORT",
+    "REPRODUCTION",
     "NamedFile",
     "Skeleton",
     "SpooledFile",
@@ -56,5 +60,6 @@ __all__ = [
     "stage",
     "standard_input",
     "standard_output",
+    "write_bytes",
     "write_text",
 ]

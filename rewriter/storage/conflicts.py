@@ -26,10 +26,11 @@ DATA_OF_REPLACED = "the external data of the model that OUTPUT replaces"
 INPUT_DATA, LIST, PROFILE = "a file of --input-data", "a list of inputs", "a profile of --for"
 ADAPTER, PYTHON = "the module of an adapter", "the interpreter of --python"
 KEPT = "the file of --keep-different"
+REPRODUCTION = "the model that fails alike"
 REPORT, PAGE_OF_MODEL, RECORD, STDOUT = "a report", "the page of a model", "the record of --resume", "the text on standard output"
 """The names of the files in messages."""
 
-_WRITTEN = (OUTPUT, DATA_OF_OUTPUT, KEPT, REPORT, PAGE_OF_MODEL, RECORD, STDOUT)
+_WRITTEN = (OUTPUT, DATA_OF_OUTPUT, KEPT, REPRODUCTION, REPORT, PAGE_OF_MODEL, RECORD, STDOUT)
 _OF_ONE_OF_MANY = {
     OUTPUT: "the result of {model}",
     DATA_OF_INPUT: "the external data of {model}",

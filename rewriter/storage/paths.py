@@ -156,12 +156,17 @@ def write_text(text: str, path: Path_) -> None:
 
     Raises SplitRewriteError.
     """
+    write_bytes(text.encode("utf-8", "backslashreplace"), path)
+
+
+def write_bytes(data: bytes, path: Path_) -> None:
+    """Write `data` to `path`, completely or not at all. Raises SplitRewriteError."""
     destination = Destination.of(path)
     temporary = temporary_path(destination.folder, ".tmp")
     try:
         with explained(path):
-            with open(create(temporary, destination.path), "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
+            with open(create(temporary, destination.path), "wb") as file:
+                file.write(data)
             os.replace(temporary, destination.path)
     finally:
         with suppress(OSError):

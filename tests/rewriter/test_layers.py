@@ -30,7 +30,7 @@ LAYERS = (
     {"report"},
     {"runtimes", "bridge"},
     {"conversion"},
-    {"batch", "inspection", "explaining"},
+    {"batch", "inspection", "explaining", "reproducing"},
     {"cli"},
     {"__main__"},
     {"split_rewrite"},

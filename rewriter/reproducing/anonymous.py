@@ -1,0 +1,137 @@
+"""Takes out of a model what its owner may not want to show: names, numbers, and remarks of the program that made it."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from itertools import chain
+
+import numpy as np
+from onnx import GraphProto, ModelProto, TensorProto, helper
+
+from ..graph.survey import all_graphs
+from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..opsets import type_protos
+from ..opsets.foreign import schemas
+from ..opsets.ml_types import ML
+from ..storage.payload import tensor_of
+
+SMALL = 64
+"""The number of elements up to which whole numbers stay: they may be axes, sizes or positions, on which a failure depends."""
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
+_PLAIN = (TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL)
+"""The types of axes, sizes, positions and conditions."""
+_OWN = "com.example"
+"""The domain that stands for domains which nobody else knows."""
+
+
+def is_telling(tensor: TensorProto) -> bool:
+    """Whether the numbers of the tensor may be somebody's own: floats, strings, and more than SMALL elements of any type."""
+    count = math.prod(tensor.dims)
+    return count > 0 and (tensor.data_type not in _PLAIN or count > SMALL)
+
+
+def generate(tensor: TensorProto) -> None:
+    """Replace the elements, in place: floats between 0.1 and 1, whole numbers of 1, strings that are all the same."""
+    dims, kind = tuple(tensor.dims), tensor.data_type
+    if kind == TensorProto.STRING:
+        made = TensorProto(data_type=kind, dims=dims, string_data=[b"text"] * math.prod(dims))
+    else:
+        numbers = np.random.default_rng(zlib.crc32(repr(dims).encode())).uniform(0.1, 1, dims) if kind in _FLOATS else np.ones(dims)
+        made = tensor_of(numbers.astype(helper.tensor_dtype_to_np_dtype(kind)), "")
+    made.name = tensor.name
+    tensor.CopyFrom(made)
+
+
+def strip(proto: ModelProto) -> None:
+    """Remove descriptions, metadata and the names of producers, in place."""
+    for field in ("producer_name", "producer_version", "domain", "model_version", "doc_string", "metadata_props"):
+        proto.ClearField(field)  # type: ignore[arg-type]
+    for graph in all_graphs(proto):
+        for part in chain(
+            [graph], graph.node, graph.value_info, *([graph.input, graph.output] if isinstance(graph, GraphProto) else [])
+        ):
+            part.ClearField("doc_string")  # type: ignore[union-attr]
+            part.ClearField("metadata_props")  # type: ignore[union-attr]
+
+
+def rename(proto: ModelProto) -> None:
+    """Give new names to values, dimensions, graphs and functions, and none to nodes, in place."""
+    values, dims, functions = _Names("v"), _Names("d"), _Names("F")
+    own = {(function.domain, function.name) for function in proto.functions}
+    for number, graph in enumerate(all_graphs(proto)):
+        if isinstance(graph, GraphProto):
+            graph.name = f"g{number}"
+            for value in chain(graph.input, graph.output):
+                value.name = values.of(value.name)
+            for tensor in graph.initializer:
+                tensor.name = values.of(tensor.name)
+            for sparse in graph.sparse_initializer:
+                sparse.values.name = values.of(sparse.values.name)
+        else:
+            _rename_all(graph.input, values)
+            _rename_all(graph.output, values)
+        for value in graph.value_info:
+            value.name = values.of(value.name)
+        for value in chain(graph.value_info, *([graph.input, graph.output] if isinstance(graph, GraphProto) else [])):
+            for dim in (dim for tensor in type_protos.tensors_in(value.type) for dim in tensor.shape.dim if dim.dim_param):
+                dim.dim_param = dims.of(dim.dim_param)
+        for node in graph.node:
+            node.name = ""
+            _rename_all(node.input, values)
+            _rename_all(node.output, values)
+            if (node.domain, node.op_type) in own:
+                node.op_type = functions.of(node.op_type)
+    for function in proto.functions:
+        function.name = functions.of(function.name)
+
+
+def without_own_attributes(proto: ModelProto) -> None:
+    """Remove the attributes of operators of domains that nobody else knows, in place."""
+    known = _known_domains()
+    for node in (node for graph in all_graphs(proto) for node in graph.node if node.domain not in known):
+        del node.attribute[:]
+
+
+def _known_domains() -> set[str]:
+    return {*DEFAULT_DOMAINS, ML, *schemas.known_domains()}
+
+
+def rename_operators(proto: ModelProto) -> dict[str, str]:
+    """Give new names to operators and functions of domains that nobody else knows, in place. Returns the new names by the old."""
+    known = _known_domains()
+    names = _Names("Op")
+    for node in (node for graph in all_graphs(proto) for node in graph.node if node.domain not in known):
+        is_function = any((function.domain, function.name) == (node.domain, node.op_type) for function in proto.functions)
+        node.op_type = node.op_type if is_function else names.of(node.op_type)
+    domains = [
+        entry for imports in (proto.opset_import, *(function.opset_import for function in proto.functions)) for entry in imports
+    ]
+    for part in chain(domains, proto.functions, (node for graph in all_graphs(proto) for node in graph.node)):
+        if part.domain not in known:
+            part.domain = _OWN
+    return names.given
+
+
+class _Names:
+    """New names for old ones: v1, v2, …"""
+
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+        self.given: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        return self.given.setdefault(name, f"{self._letter}{len(self.given) + 1}") if name else ""
+
+
+def _rename_all(names: object, values: _Names) -> None:
+    names[:] = [values.of(name) for name in names]  # type: ignore[index, attr-defined]
+
+
+def without_unread_imports(proto: ModelProto) -> None:
+    """Remove the imports of domains of which the model has no node, in place."""
+    used = {node.domain for graph in (proto.graph, *proto.functions) for node in with_inner(graph.node)}
+    kept = [entry for entry in proto.opset_import if entry.domain in DEFAULT_DOMAINS or entry.domain in used]
+    del proto.opset_import[:]
+    proto.opset_import.extend(kept)

@@ -1,0 +1,177 @@
+"""Finds the smallest model that fails as a given one does, and takes out of it what nobody else has to see."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+from onnx import ModelProto, external_data_helper
+
+from ..conversion.driver import convert_path
+from ..conversion.options import Comparing, Options
+from ..errors import SplitRewriteError
+from ..graph.survey import all_tensors
+from ..opsets import inference
+from . import anonymous
+from .cutting import Whole
+from .failures import Failure, failures_of, quoted_names
+
+MOST_TRIES = 200
+"""How many smaller models are tried: it bounds the time without asking a clock."""
+_FAR = 5
+"""How often what is around the node that fails is doubled before the whole model is searched."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A small model that fails as the given one does, and how.
+
+    `kept` are tensors whose numbers decide about the failure, so that they are still those of the given model.
+    """
+
+    proto: ModelProto
+    error: SplitRewriteError
+    nodes: tuple[int, int]
+    tries: int
+    kept: tuple[str, ...]
+
+
+class Attempts:
+    """Conversions of models as the user asked for it, which fail."""
+
+    def __init__(self, target: int | None, compare: Comparing, options: Options) -> None:
+        self._target = target
+        self._compare: Comparing = compare
+        self._options = options
+        self.tries = 0
+
+    def error(self, model: ModelProto | str | os.PathLike[str]) -> SplitRewriteError | None:
+        """The error with which the conversion of a model, or of the one in a file, ends; None if it succeeds."""
+        self.tries += 1
+        with TemporaryDirectory(prefix="split-rewrite-") as folder:
+            path = Path(folder) / "model.onnx"
+            if isinstance(model, ModelProto):
+                path.write_bytes(model.SerializeToString())
+            else:
+                path = Path(model)
+            try:
+                convert_path(path, Path(folder) / "result.onnx", self._target, compare=self._compare, options=self._options)
+            except SplitRewriteError as error:
+                return error
+        return None
+
+
+def reproduce(path: str | os.PathLike[str], target: int | None, compare: Comparing, options: Options) -> Reproduction | None:
+    """The reproduction of what happens to the model in `path`; None if its conversion succeeds."""
+    attempts = Attempts(target, compare, options)
+    first = attempts.error(path)
+    if first is None:
+        return None
+    search = _Search(attempts, first)
+    proto = onnx.load(path, load_external_data=False)
+    _fill(proto, Path(path).parent)
+    inferred = inference.infer_model(proto)
+    values = [] if inferred is None else [*inferred.graph.value_info, *inferred.graph.input, *inferred.graph.output]
+    whole = Whole(proto, {value.name: value.type for value in values})
+    part = search.smallest(whole, quoted_names(first))
+    kept = search.make_anonymous(part)
+    return Reproduction(part, search.last, (len(part.graph.node), len(proto.graph.node)), attempts.tries, kept)
+
+
+class _Search:
+    """The search for smaller models that fail as the given one does: with the first of its failures."""
+
+    def __init__(self, attempts: Attempts, error: SplitRewriteError) -> None:
+        self._attempts = attempts
+        self._wanted: Failure = failures_of(error)[0]
+        self.last = error
+        """The error of the smallest model that was found."""
+
+    def fails(self, part: ModelProto | None) -> bool:
+        """Whether a model fails as the given one does; no, if enough were tried."""
+        if part is None or self._attempts.tries >= MOST_TRIES:
+            return False
+        error = self._attempts.error(part)
+        if error is None or self._wanted not in failures_of(error):
+            return False
+        self.last = error
+        return True
+
+    def smallest(self, whole: Whole, names: Iterable[str]) -> ModelProto:
+        """The model of the fewest nodes that fails: those with one of `names`, or what is around them, if that is enough."""
+        kept = list(range(len(whole.proto.graph.node)))
+        near = whole.named(names)
+        for _ in range(_FAR if near else 0):
+            if self.fails(whole.cut(near)):
+                kept = near
+                break
+            near = whole.with_makers(near)
+        kept = self._fewer(kept, whole.cut)
+        return whole.cut(kept) or whole.proto
+
+    def _fewer(self, kept: list[int], cut: Callable[[Sequence[int]], ModelProto | None]) -> list[int]:
+        """Leave out what is not needed: half of the nodes at a time, then a quarter, …"""
+        size = len(kept)
+        while size := size // 2:
+            start = 0
+            while start < len(kept):
+                rest = kept[:start] + kept[start + size :]
+                if rest and self.fails(cut(rest)):
+                    kept = rest
+                else:
+                    start += size
+        return kept
+
+    def make_anonymous(self, part: ModelProto) -> tuple[str, ...]:
+        """Replace names and numbers, in place, where the model fails all the same. Returns the names of tensors that stay."""
+        for change in (anonymous.strip, anonymous.without_unread_imports, _generate_all):
+            self._change(part, change)
+        telling = [number for number, tensor in enumerate(all_tensors(part)) if anonymous.is_telling(tensor)]
+        kept = [number for number in telling if not self._change(part, lambda proto, n=number: _generate(proto, n))]
+        for change in (anonymous.rename, anonymous.without_own_attributes, self._rename_operators):
+            self._change(part, change)
+        tensors = list(all_tensors(part))
+        return tuple(tensors[number].name for number in kept)
+
+    def _rename_operators(self, part: ModelProto) -> None:
+        names = anonymous.rename_operators(part)
+        self._wanted = self._wanted._replace(operator=names.get(self._wanted.operator, self._wanted.operator))
+
+    def _change(self, part: ModelProto, change: Callable[[ModelProto], object]) -> bool:
+        """Make a change if the model fails with it, too. Returns whether it did."""
+        wanted, changed = self._wanted, ModelProto.FromString(part.SerializeToString())
+        change(changed)
+        if changed == part:
+            return True
+        if not self.fails(changed):
+            self._wanted = wanted
+            return False
+        part.CopyFrom(changed)
+        return True
+
+
+def _generate_all(proto: ModelProto) -> None:
+    for tensor in filter(anonymous.is_telling, all_tensors(proto)):
+        anonymous.generate(tensor)
+
+
+def _generate(proto: ModelProto, number: int) -> None:
+    anonymous.generate(list(all_tensors(proto))[number])
+
+
+def _fill(proto: ModelProto, folder: Path) -> None:
+    """Load small external tensors, and generate the others, in place: a model may be larger than memory."""
+    for tensor in all_tensors(proto):
+        if external_data_helper.uses_external_data(tensor):
+            if anonymous.is_telling(tensor):
+                anonymous.generate(tensor)
+            else:
+                with suppress(OSError, ValueError):
+                    external_data_helper.load_external_data_for_tensor(tensor, os.fspath(folder))
+                    tensor.ClearField("external_data")
+                    tensor.data_location = onnx.TensorProto.DEFAULT
