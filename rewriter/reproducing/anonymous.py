@@ -7,8 +7,10 @@ import zlib
 from itertools import chain
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorProto, helper
+from onnx import GraphProto, ModelProto, TensorProto
 
+from ..execution.dtypes import numpy_dtype
+from ..execution.messages import RejectedError
 from ..graph.survey import all_graphs
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
@@ -39,9 +41,17 @@ def generate(tensor: TensorProto) -> None:
         made = TensorProto(data_type=kind, dims=dims, string_data=[b"text"] * math.prod(dims))
     else:
         numbers = np.random.default_rng(zlib.crc32(repr(dims).encode())).uniform(0.1, 1, dims) if kind in _FLOATS else np.ones(dims)
-        made = tensor_of(numbers.astype(helper.tensor_dtype_to_np_dtype(kind)), "")
+        made = _tensor(numbers, kind) or TensorProto(data_type=kind, dims=dims, raw_data=bytes(len(tensor.raw_data)))
     made.name = tensor.name
     tensor.CopyFrom(made)
+
+
+def _tensor(numbers: np.ndarray, kind: int) -> TensorProto | None:
+    """`numbers` as a tensor of the element type `kind`; None where nothing here has this type."""
+    try:
+        return tensor_of(numbers.astype(numpy_dtype(kind)), "")
+    except RejectedError:
+        return None
 
 
 def strip(proto: ModelProto) -> None:
