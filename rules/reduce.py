@@ -157,9 +157,9 @@ def _which_are_reduced(node: Node, rank: int, reduces_nothing: bool) -> str:
     op = node.op
     column = op.const(np.arange(rank, dtype=np.int64).reshape(-1, 1), np.int64)
     reduced = how_many(node, "Equal", [column, as_int(node, axes_as_double(node, node.input(1), rank))])
-    if reduces_nothing:
-        return reduced
-    return op.Add(reduced, as_int(node, op.Equal(op.Shape(node.input(1)), op.int64([0]))))
+    if not reduces_nothing:
+        reduced = op.Add(reduced, as_int(node, op.Equal(op.Shape(node.input(1)), op.int64([0]))))
+    return as_int(node, op.Cast(reduced, to=TensorProto.BOOL))  # an axis may be given twice
 
 
 def _reduce_each(node: Node, data: str, axes: str, rank: int, count: int) -> tuple[str, str]:

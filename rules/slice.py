@@ -225,7 +225,9 @@ def _read_as_onnxruntime(node: Node, end: str, backward: str = "") -> str:
         return end
     op = node.op
     if node.chosen_meaning is None:
-        node.caution("INT_MAX as the end of a backward slice counts as the beginning of the axis, as in onnxruntime")
+        node.caution(
+            "INT_MAX (or more than 2^62) as the end of a backward slice counts as the beginning of the axis, as in onnxruntime"
+        )
     is_large = op.Greater(op.Cast(end, to=TensorProto.DOUBLE), double(node, [2.0**62]))  # int64 is not stored below opset 9
     is_max = op.Or(op.Equal(end, op.int64([np.iinfo(np.int32).max])), is_large)
     is_max = op.And(is_max, backward) if backward else is_max

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..report.formats import STREAM
 from ..sizes import shown_size
 from .options import job_options
 from .run import progress_bar, readable_input
@@ -60,6 +61,8 @@ def reproduce_command(command: click.Command) -> click.Command:
 
 def _reproduce(source: str, output: str, arguments: Sequence[str], given: dict[str, Any]) -> int:
     """Write the reproduction, print how it fails, and return the exit status. `arguments` are what the user wrote."""
+    if output == STREAM:
+        raise click.UsageError("reproduce writes a file: name OUTPUT.")
     with readable_input(source) as file:
         options, target = job_options(file, {**given, "dry_run": False, "no_clobber": False, "keep_different": False})
         _check_files(file, output, given, options)
@@ -74,7 +77,8 @@ def _reproduce(source: str, output: str, arguments: Sequence[str], given: dict[s
         return SUCCEEDS
     write_bytes(found.proto.SerializeToString(), output)
     if not given["quiet"]:
-        for line in _lines(found, output, [each for each in arguments if each not in (source, output, "-o", "--output")]):
+        files = (source, output, "-o", "--output", f"-o{output}", f"--output={output}")
+        for line in _lines(found, output, [each for each in arguments if each not in files]):
             say(one_line(line))
     return 0
 
@@ -97,7 +101,15 @@ def _lines(found: Reproduction, output: str, options: Sequence[str]) -> list[str
     return [
         f"{left:,} of {before:,} node{'s' * (before != 1)} fail in the same way:",
         f"  {found.error}",
-        f"names are replaced and weights generated{stays}",
+        f"weights are generated{stays}",
+        _about_names(found),
         f"wrote {output} ({shown_size(os.path.getsize(output))}); this shows it:",
         f"  {shlex.join([PROGRAM, *options, output, 'out.onnx'])}",
     ]
+
+
+def _about_names(found: Reproduction) -> str:
+    if not found.is_renamed:
+        return "names are NOT all replaced: with others, it does not fail in the same way"
+    named = f", but for {', '.join(found.named)}, which the options name" if found.named else ""
+    return f"names are replaced{named}"

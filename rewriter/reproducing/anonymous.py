@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorProto
+from google.protobuf.message import Message
+from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 
 from ..execution.dtypes import numpy_dtype
 from ..execution.messages import RejectedError
@@ -54,21 +56,34 @@ def _tensor(numbers: np.ndarray, kind: int) -> TensorProto | None:
         return None
 
 
-def strip(proto: ModelProto) -> None:
-    """Remove descriptions, metadata and the names of producers, in place."""
-    for field in ("producer_name", "producer_version", "domain", "model_version", "doc_string", "metadata_props"):
-        proto.ClearField(field)  # type: ignore[arg-type]
+def without_training(proto: ModelProto) -> None:
+    """Remove what a model says about training and quantization beside its graphs, in place: it is full of names."""
+    proto.ClearField("training_info")
     for graph in all_graphs(proto):
-        for part in chain(
-            [graph], graph.node, graph.value_info, *([graph.input, graph.output] if isinstance(graph, GraphProto) else [])
-        ):
-            part.ClearField("doc_string")  # type: ignore[union-attr]
-            part.ClearField("metadata_props")  # type: ignore[union-attr]
+        if isinstance(graph, GraphProto):
+            graph.ClearField("quantization_annotation")
 
 
-def rename(proto: ModelProto) -> None:
-    """Give new names to values, dimensions, graphs and functions, and none to nodes, in place."""
-    values, dims, functions = _Names("v"), _Names("d"), _Names("F")
+def strip(proto: ModelProto) -> None:
+    """Remove descriptions, metadata, denotations and the names of producers, in place."""
+    for field in ("producer_name", "producer_version", "domain", "model_version"):
+        proto.ClearField(field)  # type: ignore[arg-type]
+    pending: list[Message] = [proto]
+    while pending:
+        message = pending.pop()
+        for field, value in message.ListFields():
+            if field.name in ("doc_string", "denotation", "metadata_props"):
+                message.ClearField(field.name)
+            elif field.message_type is not None:
+                pending.extend([value] if isinstance(value, Message) else value)
+
+
+def rename(proto: ModelProto, kept: Iterable[str] = ()) -> None:
+    """Give new names to values, dimensions, graphs, functions and their parameters, and none to nodes, in place. Values that have a
+    name of `kept` keep it.
+    """
+    values, dims, functions = _Names("v", kept), _Names("d"), _Names("F")
+    _rename_parameters(proto)
     own = {(function.domain, function.name) for function in proto.functions}
     for number, graph in enumerate(all_graphs(proto)):
         if isinstance(graph, GraphProto):
@@ -89,12 +104,30 @@ def rename(proto: ModelProto) -> None:
                 dim.dim_param = dims.of(dim.dim_param)
         for node in graph.node:
             node.name = ""
+            for attribute in node.attribute:
+                attribute.t.ClearField("name") if attribute.HasField("t") else None
             _rename_all(node.input, values)
             _rename_all(node.output, values)
             if (node.domain, node.op_type) in own:
                 node.op_type = functions.of(node.op_type)
     for function in proto.functions:
         function.name = functions.of(function.name)
+
+
+def generate_attributes(proto: ModelProto) -> None:
+    """Replace the numbers and words in attributes of Constants, of operators of ai.onnx.ml, and of functions, in place."""
+    own = {(function.domain, function.name) for function in proto.functions}
+    attributes = [attribute for function in proto.functions for attribute in function.attribute_proto]
+    for node in (node for graph in all_graphs(proto) for node in graph.node):
+        if node.op_type == "Constant" or node.domain == ML or (node.domain, node.op_type) in own:
+            attributes.extend(node.attribute)
+    for attribute in attributes:
+        attribute.floats[:] = [1.0] * len(attribute.floats)
+        attribute.strings[:] = [f"text {number}".encode() for number in range(len(attribute.strings))]
+        if attribute.type == AttributeProto.FLOAT:
+            attribute.f = 1.0
+        if attribute.s:
+            attribute.s = b"text"
 
 
 def without_own_attributes(proto: ModelProto) -> None:
@@ -124,12 +157,30 @@ def rename_operators(proto: ModelProto) -> dict[str, str]:
     return names.given
 
 
-class _Names:
-    """New names for old ones: v1, v2, …"""
+def _rename_parameters(proto: ModelProto) -> None:
+    """Give new names to the attributes of functions, and to overloads, in place."""
+    names, overloads = _Names("a"), _Names("o")
+    own = {(function.domain, function.name) for function in proto.functions}
+    for function in proto.functions:
+        _rename_all(function.attribute, names)
+        for default in function.attribute_proto:
+            default.name = names.of(default.name)
+        for node in with_inner(function.node):
+            for attribute in node.attribute:
+                attribute.ref_attr_name = names.of(attribute.ref_attr_name)
+        function.overload = overloads.of(function.overload)
+    for node in (node for graph in all_graphs(proto) for node in graph.node if (node.domain, node.op_type) in own):
+        node.overload = overloads.of(node.overload)
+        for attribute in node.attribute:
+            attribute.name = names.of(attribute.name)
 
-    def __init__(self, letter: str) -> None:
+
+class _Names:
+    """New names for old ones: v1, v2, … Those of `kept` stay."""
+
+    def __init__(self, letter: str, kept: Iterable[str] = ()) -> None:
         self._letter = letter
-        self.given: dict[str, str] = {}
+        self.given: dict[str, str] = {name: name for name in kept}
 
     def of(self, name: str) -> str:
         return self.given.setdefault(name, f"{self._letter}{len(self.given) + 1}") if name else ""

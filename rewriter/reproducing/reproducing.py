@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import ModelProto, external_data_helper
 
 from ..conversion.driver import convert_path
@@ -21,8 +22,8 @@ from . import anonymous
 from .cutting import Whole
 from .failures import Failure, failures_of, quoted_names
 
-MOST_TRIES = 200
-"""How many smaller models are tried: it bounds the time without asking a clock."""
+MOST_TRIES, MOST_CHANGES, _LAST_CHANGES = 200, 24, 3
+"""How many smaller models are tried, how often numbers are replaced, and names: this bounds the time without asking a clock."""
 _FAR = 5
 """How often what is around the node that fails is doubled before the whole model is searched."""
 
@@ -39,6 +40,10 @@ class Reproduction:
     nodes: tuple[int, int]
     tries: int
     kept: tuple[str, ...]
+    is_renamed: bool = True
+    """Whether the model fails with other names, too, so that it has these."""
+    named: tuple[str, ...] = ()
+    """The names that options give, which stay."""
 
 
 class Attempts:
@@ -73,14 +78,26 @@ def reproduce(path: str | os.PathLike[str], target: int | None, compare: Compari
     if first is None:
         return None
     search = _Search(attempts, first)
-    proto = onnx.load(path, load_external_data=False)
+    try:
+        proto = onnx.load(path, load_external_data=False)
+    except DecodeError:
+        raise first from None
     _fill(proto, Path(path).parent)
     inferred = inference.infer_model(proto)
     values = [] if inferred is None else [*inferred.graph.value_info, *inferred.graph.input, *inferred.graph.output]
     whole = Whole(proto, {value.name: value.type for value in values})
     part = search.smallest(whole, quoted_names(first))
-    kept = search.make_anonymous(part)
-    return Reproduction(part, search.last, (len(part.graph.node), len(proto.graph.node)), attempts.tries, kept)
+    named = _names_in(options)
+    kept, is_renamed = search.make_anonymous(part, named)
+    nodes = len(part.graph.node), len(proto.graph.node)
+    return Reproduction(part, search.last, nodes, attempts.tries, kept, is_renamed, tuple(sorted(named)))
+
+
+def _names_in(options: Options) -> set[str]:
+    """The values that the options name."""
+    samples = options.samples
+    names = {*options.overwrite_input_shapes, *options.declare, *options.tolerance.rtol_of, *options.tolerance.atol_of}
+    return names if samples is None else names.union(samples.shapes, *samples.data)
 
 
 class _Search:
@@ -89,13 +106,15 @@ class _Search:
     def __init__(self, attempts: Attempts, error: SplitRewriteError) -> None:
         self._attempts = attempts
         self._wanted: Failure = failures_of(error)[0]
+        self._may_try = MOST_TRIES
         self.last = error
         """The error of the smallest model that was found."""
 
     def fails(self, part: ModelProto | None) -> bool:
         """Whether a model fails as the given one does; no, if enough were tried."""
-        if part is None or self._attempts.tries >= MOST_TRIES:
+        if part is None or self._may_try <= 0:
             return False
+        self._may_try -= 1
         error = self._attempts.error(part)
         if error is None or self._wanted not in failures_of(error):
             return False
@@ -127,16 +146,22 @@ class _Search:
                     start += size
         return kept
 
-    def make_anonymous(self, part: ModelProto) -> tuple[str, ...]:
-        """Replace names and numbers, in place, where the model fails all the same. Returns the names of tensors that stay."""
-        for change in (anonymous.strip, anonymous.without_unread_imports, _generate_all):
+    def make_anonymous(self, part: ModelProto, named: set[str]) -> tuple[tuple[str, ...], bool]:
+        """Replace names and numbers, in place, where the model fails all the same. Values of `named` keep their names.
+
+        Returns the names of tensors that stay, and whether the names were replaced.
+        """
+        self._may_try = MOST_CHANGES
+        is_all = self._change(part, anonymous.without_training)
+        for change in (anonymous.strip, anonymous.without_unread_imports, anonymous.generate_attributes, _generate_all):
             self._change(part, change)
         telling = [number for number, tensor in enumerate(all_tensors(part)) if anonymous.is_telling(tensor)]
         kept = [number for number in telling if not self._change(part, lambda proto, n=number: _generate(proto, n))]
-        for change in (anonymous.rename, anonymous.without_own_attributes, self._rename_operators):
-            self._change(part, change)
+        self._may_try = _LAST_CHANGES
+        is_renamed = self._change(part, lambda proto: anonymous.rename(proto, named))
+        are_own = [self._change(part, change) for change in (anonymous.without_own_attributes, self._rename_operators)]
         tensors = list(all_tensors(part))
-        return tuple(tensors[number].name for number in kept)
+        return tuple(tensors[number].name for number in kept), is_all and is_renamed and all(are_own)
 
     def _rename_operators(self, part: ModelProto) -> None:
         names = anonymous.rename_operators(part)
@@ -171,7 +196,7 @@ def _fill(proto: ModelProto, folder: Path) -> None:
             if anonymous.is_telling(tensor):
                 anonymous.generate(tensor)
             else:
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, onnx.checker.ValidationError):
                     external_data_helper.load_external_data_for_tensor(tensor, os.fspath(folder))
                     tensor.ClearField("external_data")
                     tensor.data_location = onnx.TensorProto.DEFAULT

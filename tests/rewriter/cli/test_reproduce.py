@@ -44,10 +44,12 @@ def test_there_is_nothing_to_reproduce(path: Path) -> None:
     assert not path.with_name("reproduced.onnx").exists()
 
 
-@pytest.mark.parametrize("more", [[], ["small.onnx"], ["-o", "small.onnx"]], ids=["default", "argument", "option"])
+@pytest.mark.parametrize(
+    "more", [[], ["small.onnx"], ["-o", "small.onnx"], ["-osmall.onnx"]], ids=["default", "argument", "option", "joined"]
+)
 def test_the_printed_command_shows_the_failure(path: Path, more: list[str]) -> None:
     ended = command_line("reproduce", str(path), *more, "-t", "13", "--seed", "3")
-    written = more[-1] if more else "reproduced.onnx"
+    written = "small.onnx" if more else "reproduced.onnx"
     assert (ended.status, ended.err) == (0, "")
     lines = ended.out.splitlines()
     assert lines[0] == "1 of 2 nodes fail in the same way:"
@@ -62,6 +64,16 @@ def test_quiet_says_nothing(path: Path) -> None:
     ended = command_line("reproduce", str(path), "-q", "-t", "13")
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert path.with_name("reproduced.onnx").exists()
+
+
+def test_a_stream_is_no_file_to_write(path: Path) -> None:
+    ended = command_line("reproduce", str(path), "-", "-t", "13")
+    assert ended.status == 2 and "reproduce writes a file: name OUTPUT." in ended.err
+
+
+def test_names_of_options_are_told(path: Path) -> None:
+    ended = command_line("reproduce", str(path), "-t", "13", "--test-input-shape", "t:2")
+    assert "names are replaced, but for t, which the options name" in ended.out
 
 
 def test_a_missing_model(path: Path) -> None:

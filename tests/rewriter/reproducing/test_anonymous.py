@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from helpers import model, run
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from split_rewrite.rewriter.reproducing import anonymous
 from split_rewrite.rewriter.storage.payload import tensor_of
@@ -41,6 +41,8 @@ def test_remarks_and_metadata_go() -> None:
     proto.producer_name, proto.doc_string = "acme exporter", "secret"
     proto.graph.node[0].doc_string = proto.graph.input[0].doc_string = "secret"
     proto.metadata_props.add(key="who", value="secret")
+    proto.graph.input[0].type.denotation = proto.graph.input[0].type.tensor_type.shape.dim[0].denotation = "secret"
+    proto.functions[0].node[0].attribute[0].doc_string = "secret"
     anonymous.strip(proto)
     assert "secret" not in str(proto) and "exporter" not in str(proto)
 
@@ -79,3 +81,34 @@ def test_attributes_and_imports_that_nobody_reads_go() -> None:
     assert not proto.graph.node[0].attribute
     assert [entry.domain for entry in proto.opset_import] == ["", "acme"]
     assert anonymous.rename_operators(proto) == {"Own": "Op1"}
+
+
+def test_parameters_of_functions_get_other_names() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 18, "f" : 1]> g (float[2, 3] x) => (float[2, 3] y) { y = f.own <secret = 0> (x) }
+        <domain: "f", opset_import: ["" : 18]> own <secret> (a) => (b) { b = Softmax <axis: int = @secret> (a) }"""
+    before, after = model(text, 18), model(text, 18)
+    anonymous.rename(after)
+    assert "secret" not in str(after)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    outputs = [run(proto, {proto.graph.input[0].name: x})[0] for proto in (before, after)]
+    np.testing.assert_array_equal(*outputs)
+
+
+def test_words_and_numbers_in_attributes_go() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> g (string[2] x) => (int64[2] y, string[1] z) {
+        y = ai.onnx.ml.LabelEncoder <keys_strings = ["secret", "secret two"], values_int64s = [1, 2]> (x)
+        z = Constant <value_strings = ["secret"]> () }"""
+    proto = model(text, 17)
+    function = helper.make_function("f", "F", ["a"], ["b"], [helper.make_node("Neg", ["a"], ["b"])], [helper.make_opsetid("", 17)])
+    function.attribute_proto.append(helper.make_attribute("word", "secret"))
+    proto.functions.append(function)
+    anonymous.generate_attributes(proto)
+    assert "secret" not in str(proto)
+
+
+def test_what_stands_beside_the_graph_goes() -> None:
+    proto = model("g (float[2] x) => (float[2] y) { y = Relu (x) }", 17)
+    proto.training_info.add().algorithm.name = "secret"
+    proto.graph.quantization_annotation.add().tensor_name = "secret"
+    anonymous.without_training(proto)
+    assert "secret" not in str(proto)
