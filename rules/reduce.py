@@ -134,6 +134,10 @@ def _reduce_at_run_time(node: Node, reduces_nothing: bool) -> None:
         data, shape = _reduce_each(node, node.input(0), node.input(1), rank, count)
         _give(node, data, lambda: sizes_without(node, shape, node.input(1), rank, count))
         return
+    if rank == 0:
+        node.drop_input(1)
+        _keep_the_rest(node)
+        return
     op = node.op
     reduced = _which_are_reduced(node, rank, reduces_nothing)
     axes = op.Sub(op.int64([rank] * rank), op.Mul(reduced, op.int64([rank - axis for axis in range(rank)])))

@@ -118,6 +118,14 @@ def test_any_number_of_computed_axes(name: str, keepdims: int, noop: int) -> Non
         np.testing.assert_allclose(y, expected.reshape(-1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_any_number_of_computed_axes_of_a_scalar(name: str) -> None:
+    result = convert_version(model(f"g (float x, int64[N] a) => (float y) {{ y = Reduce{name} (x, a) }}", opset=18), 12).model
+    expected = _reduced(name, np.array(3.5), (), keepdims=True)
+    feeds = {"x": np.array(3.5, np.float32), "a": np.zeros(0, np.int64)}
+    np.testing.assert_allclose(run(result, feeds)[0], expected, rtol=1e-6)
+
+
 def _reduced(name: str, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> np.ndarray:
     """The reduction by numpy, in double; over no axes, what it does to each element."""
     x = x.astype(np.float64)
