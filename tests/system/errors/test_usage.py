@@ -91,6 +91,7 @@ USAGE: dict[str, Row] = {
     "rules-no-such-word": Row(
         "--list-rules splti", "--list-rules splti: no rule has this in its line; did you mean 'Split' or 'split' or 'splits'?"
     ),
+    "reproduce-to-a-stream": Row("reproduce m.onnx - -t 13", "reproduce writes a file: name OUTPUT."),
     "text-of-two": Row("--text m.onnx two.onnx", "--text prints one model."),
     "no-such-option": Row("m.onnx o.onnx --fast", "No such option…--fast…"),
     "quiet-and-verbose": Row("m.onnx o.onnx -q -v", "-q and -v exclude each other."),
