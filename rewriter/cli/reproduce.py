@@ -97,7 +97,7 @@ def _check_files(file: str | os.PathLike[str], output: str, given: dict[str, Any
 
 def _lines(found: Reproduction, output: str, options: Sequence[str]) -> list[str]:
     left, before = found.nodes
-    stays = f", but for {', '.join(found.kept)}, on whose numbers the failure depends" if found.kept else ""
+    stays = f", but for {', '.join(found.kept)}: with others, it may not fail in the same way" if found.kept else ""
     return [
         f"{left:,} of {before:,} node{'s' * (before != 1)} fail in the same way:",
         f"  {found.error}",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import numpy as np
 from google.protobuf.message import Message
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 
+from ..engine.stamp import drop_imports
 from ..execution.dtypes import numpy_dtype
 from ..execution.messages import RejectedError
-from ..graph.survey import all_graphs
+from ..graph.survey import all_graphs, all_tensors
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import label_of
 from ..opsets import type_protos
 from ..opsets.foreign import schemas
 from ..opsets.ml_types import ML
@@ -28,6 +30,20 @@ _PLAIN = (TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL)
 """The types of axes, sizes, positions and conditions."""
 _OWN = "com.example"
 """The domain that stands for domains which nobody else knows."""
+
+
+def tensors_of(proto: ModelProto) -> Iterator[TensorProto]:
+    """All tensors that the model stores, and the values of sparse ones."""
+    yield from all_tensors(proto)
+    for graph in all_graphs(proto):
+        if isinstance(graph, GraphProto):
+            yield from (sparse.values for sparse in graph.sparse_initializer)
+        for attribute in (attribute for node in graph.node for attribute in node.attribute):
+            if attribute.type == AttributeProto.SPARSE_TENSOR:
+                yield attribute.sparse_tensor.values
+    for attribute in (attribute for function in proto.functions for attribute in function.attribute_proto):
+        if attribute.type == AttributeProto.TENSOR:
+            yield attribute.t
 
 
 def is_telling(tensor: TensorProto) -> bool:
@@ -94,6 +110,7 @@ def rename(proto: ModelProto, kept: Iterable[str] = ()) -> None:
                 tensor.name = values.of(tensor.name)
             for sparse in graph.sparse_initializer:
                 sparse.values.name = values.of(sparse.values.name)
+                sparse.indices.ClearField("name")
         else:
             _rename_all(graph.input, values)
             _rename_all(graph.output, values)
@@ -104,14 +121,25 @@ def rename(proto: ModelProto, kept: Iterable[str] = ()) -> None:
                 dim.dim_param = dims.of(dim.dim_param)
         for node in graph.node:
             node.name = ""
-            for attribute in node.attribute:
-                attribute.t.ClearField("name") if attribute.HasField("t") else None
             _rename_all(node.input, values)
             _rename_all(node.output, values)
             if (node.domain, node.op_type) in own:
                 node.op_type = functions.of(node.op_type)
     for function in proto.functions:
         function.name = functions.of(function.name)
+    for attribute in _attributes(proto):  # these tensors are not read by their names
+        if attribute.type == AttributeProto.TENSOR:
+            attribute.t.ClearField("name")
+        elif attribute.type == AttributeProto.SPARSE_TENSOR:
+            attribute.sparse_tensor.values.ClearField("name")
+            attribute.sparse_tensor.indices.ClearField("name")
+
+
+def _attributes(proto: ModelProto) -> Iterator[AttributeProto]:
+    for function in proto.functions:
+        yield from function.attribute_proto
+    for graph in all_graphs(proto):
+        yield from (attribute for node in graph.node for attribute in node.attribute)
 
 
 def generate_attributes(proto: ModelProto) -> None:
@@ -192,7 +220,5 @@ def _rename_all(names: object, values: _Names) -> None:
 
 def without_unread_imports(proto: ModelProto) -> None:
     """Remove the imports of domains of which the model has no node, in place."""
-    used = {node.domain for graph in (proto.graph, *proto.functions) for node in with_inner(graph.node)}
-    kept = [entry for entry in proto.opset_import if entry.domain in DEFAULT_DOMAINS or entry.domain in used]
-    del proto.opset_import[:]
-    proto.opset_import.extend(kept)
+    imported = [f"{entry.domain}::" for entry in proto.opset_import]
+    drop_imports(proto, imported, [label_of(node) for graph in all_graphs(proto) for node in graph.node])

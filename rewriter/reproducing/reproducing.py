@@ -16,7 +16,6 @@ from onnx import ModelProto, external_data_helper
 from ..conversion.driver import convert_path
 from ..conversion.options import Comparing, Options
 from ..errors import SplitRewriteError
-from ..graph.survey import all_tensors
 from ..opsets import inference
 from . import anonymous
 from .cutting import Whole
@@ -32,7 +31,8 @@ _FAR = 5
 class Reproduction:
     """A small model that fails as the given one does, and how.
 
-    `kept` are tensors whose numbers decide about the failure, so that they are still those of the given model.
+    `kept` are the tensors whose numbers are still those of the given model, because with others it may not fail in the same way,
+    and "attributes" if those of Constants, functions and ai.onnx.ml are.
     """
 
     proto: ModelProto
@@ -149,19 +149,25 @@ class _Search:
     def make_anonymous(self, part: ModelProto, named: set[str]) -> tuple[tuple[str, ...], bool]:
         """Replace names and numbers, in place, where the model fails all the same. Values of `named` keep their names.
 
-        Returns the names of tensors that stay, and whether the names were replaced.
+        Returns what keeps its numbers, and whether all names were replaced.
         """
         self._may_try = MOST_CHANGES
-        is_all = self._change(part, anonymous.without_training)
-        for change in (anonymous.strip, anonymous.without_unread_imports, anonymous.generate_attributes, _generate_all):
-            self._change(part, change)
-        telling = [number for number, tensor in enumerate(all_tensors(part)) if anonymous.is_telling(tensor)]
+        of_names: list[Callable[[ModelProto], object]] = [
+            anonymous.without_training,
+            anonymous.strip,
+            anonymous.without_unread_imports,
+        ]
+        are_replaced = [self._change(part, change) for change in of_names]
+        has_attributes = not self._change(part, anonymous.generate_attributes)
+        self._change(part, _generate_all)
+        telling = [number for number, tensor in enumerate(anonymous.tensors_of(part)) if anonymous.is_telling(tensor)]
         kept = [number for number in telling if not self._change(part, lambda proto, n=number: _generate(proto, n))]
         self._may_try = _LAST_CHANGES
-        is_renamed = self._change(part, lambda proto: anonymous.rename(proto, named))
-        are_own = [self._change(part, change) for change in (anonymous.without_own_attributes, self._rename_operators)]
-        tensors = list(all_tensors(part))
-        return tuple(tensors[number].name for number in kept), is_all and is_renamed and all(are_own)
+        of_names = [lambda proto: anonymous.rename(proto, named), anonymous.without_own_attributes, self._rename_operators]
+        are_replaced += [self._change(part, change) for change in of_names]
+        tensors = list(anonymous.tensors_of(part))
+        names = dict.fromkeys(tensors[number].name or "a Constant" for number in kept)
+        return (*names, *(["attributes"] if has_attributes else [])), all(are_replaced)
 
     def _rename_operators(self, part: ModelProto) -> None:
         names = anonymous.rename_operators(part)
@@ -181,17 +187,17 @@ class _Search:
 
 
 def _generate_all(proto: ModelProto) -> None:
-    for tensor in filter(anonymous.is_telling, all_tensors(proto)):
+    for tensor in filter(anonymous.is_telling, anonymous.tensors_of(proto)):
         anonymous.generate(tensor)
 
 
 def _generate(proto: ModelProto, number: int) -> None:
-    anonymous.generate(list(all_tensors(proto))[number])
+    anonymous.generate(list(anonymous.tensors_of(proto))[number])
 
 
 def _fill(proto: ModelProto, folder: Path) -> None:
     """Load small external tensors, and generate the others, in place: a model may be larger than memory."""
-    for tensor in all_tensors(proto):
+    for tensor in anonymous.tensors_of(proto):
         if external_data_helper.uses_external_data(tensor):
             if anonymous.is_telling(tensor):
                 anonymous.generate(tensor)

@@ -112,3 +112,16 @@ def test_what_stands_beside_the_graph_goes() -> None:
     proto.graph.quantization_annotation.add().tensor_name = "secret"
     anonymous.without_training(proto)
     assert "secret" not in str(proto)
+
+
+def test_values_of_sparse_tensors_go() -> None:
+    proto = model("g (float[2, 3] x) => (float[2, 3] y) { y = Mul (x, w) }", 17)
+    values = numpy_helper.from_array(np.array([123.5, 321.5], np.float32), "w")
+    places = numpy_helper.from_array(np.array([0, 2]), "secret")
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3]))
+    for tensor in filter(anonymous.is_telling, anonymous.tensors_of(proto)):
+        anonymous.generate(tensor)
+    (sparse,) = proto.graph.sparse_initializer
+    assert not np.isin(numpy_helper.to_array(sparse.values), [123.5, 321.5]).any()
+    anonymous.rename(proto)
+    assert "secret" not in str(proto) and sparse.values.name == proto.graph.node[0].input[1]

@@ -68,6 +68,23 @@ def test_numbers_on_which_the_failure_depends_stay(tmp_path: Path) -> None:
     np.testing.assert_array_equal(numpy_helper.to_array(scales), np.float32([1, 1, 2, 0.6]))
 
 
+def test_numbers_of_a_constant_that_stay_are_told(tmp_path: Path) -> None:
+    text = """g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) {
+        s = Constant <value = float[4] {1, 1, 2, 0.6}> () y = Resize (x, s) }"""
+    onnx.save(model(text, 10), tmp_path / "m.onnx")
+    found = reproduce(tmp_path / "m.onnx", 9, "auto", Options())
+    assert found is not None and found.kept == ("a Constant",)
+
+
+def test_attributes_on_which_the_failure_depends_are_told(tmp_path: Path) -> None:
+    text = """g (float[1, 1, 10, 8] x) => (float[A, B, C, D] y) {
+        s = Constant <value_floats = [1.0, 1.0, 0.7, 1.0]> () y = Resize <mode = "linear"> (x, , s) }"""
+    onnx.save(model(text, 13), tmp_path / "m.onnx")
+    found = reproduce(tmp_path / "m.onnx", 10, "auto", Options())
+    assert found is not None and "is 6 or 7 depending on rounding" in str(found.error)
+    assert found.kept == ("attributes",)
+
+
 def test_operators_of_others_get_other_names(tmp_path: Path) -> None:
     text = """<ir_version: 8, opset_import: ["" : 17, "acme.secret" : 1]>
         g (float[N] x) => (float[N] y) { a = Relu (x) y = acme.secret.Hidden <key = "password"> (a) }"""
