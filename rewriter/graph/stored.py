@@ -9,7 +9,7 @@ from onnx import AttributeProto, NodeProto, helper
 
 from ..errors import Unconvertible
 from ..onnx_model.protos import shown_name
-from ..opsets.choices import other_choices
+from ..opsets.choices import meant, other_choices
 from .scope import Scope
 from .values import Value, Values
 
@@ -82,7 +82,7 @@ class Stored(Values):
     def attr(self, name: str, default: Any = None) -> Any:
         """The attribute's value in Python (strings decoded), or `default` if it is absent.
 
-        A float is rounded to float32, as attributes are.
+        A float is rounded to float32, as attributes are, and an empty word that onnxruntime takes for the default is that word.
 
         Raises Unconvertible where a function's caller sets the attribute, or where it is a word that the specification does not
         list.
@@ -93,7 +93,7 @@ class Stored(Values):
         return struct.unpack("f", struct.pack("f", default))[0] if isinstance(default, float) else default
 
     def _value_of(self, attribute: AttributeProto) -> Any:
-        value = _attribute_value(attribute)
+        value = meant(self.op_type, attribute.name, _attribute_value(attribute))
         if known := other_choices(self.op_type, attribute.name, value):
             raise Unconvertible(f"{attribute.name} is {value!r}; {self.op_type} has only {known}", "set it to one of these")
         return value

@@ -6,6 +6,10 @@ all versions of an operator, from https://onnx.ai/onnx/operators/. That an older
 
 from __future__ import annotations
 
+from functools import cache
+
+import onnx
+
 from . import facts
 
 _TAKEN: dict[str, frozenset[str | int] | None] = {
@@ -20,6 +24,8 @@ _TAKEN: dict[str, frozenset[str | int] | None] = {
 
 They are a problem only to a rule that has to know what they mean.
 """
+_EMPTY = {"auto_pad": "NOTSET", "reduction": "none"}
+"""What onnxruntime takes an empty word for, where it is the default (a loss, whose default is the mean, becomes the sum)."""
 CHOOSING = facts.choosing()
 """The operators with such an attribute."""
 
@@ -34,3 +40,21 @@ def is_taken(name: str, value: str | int) -> bool:
     """Whether onnxruntime takes `value` for an attribute `name` although no specification lists it."""
     taken = _TAKEN.get(name, frozenset())
     return taken is None or value in taken
+
+
+def is_empty_default(op_type: str, name: str, value: object) -> bool:
+    """Whether the value of an attribute, as text or bytes, is an empty word that onnxruntime takes for the default."""
+    return value in ("", b"") and name in _EMPTY and _default(op_type, name) == _EMPTY[name]
+
+
+def meant(op_type: str, name: str, value: object) -> object:
+    """The value of an attribute, or the default where onnxruntime takes an empty word for it."""
+    return _EMPTY[name] if is_empty_default(op_type, name, value) else value
+
+
+@cache
+def _default(op_type: str, name: str) -> str:
+    try:
+        return onnx.defs.get_schema(op_type).attributes[name].default_value.s.decode()
+    except (onnx.defs.SchemaError, KeyError):
+        return ""

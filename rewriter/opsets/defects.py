@@ -279,7 +279,7 @@ def own_padding(case: Case) -> bool:
 
 
 def _pads_in_its_own_way(case: Case) -> bool:
-    auto_pad = case.text("auto_pad") if case.states("auto_pad") else b"NOTSET"
+    auto_pad = case.text("auto_pad") or b"NOTSET"
     is_dilated = any(size != 1 for size in case.numbers("dilations"))
     if auto_pad != b"NOTSET":
         return {b"SAME_UPPER": is_dilated, b"VALID": _rounds_up(case)}.get(auto_pad, True)

@@ -8,6 +8,7 @@ from onnx import AttributeProto, NodeProto, defs, helper
 
 from ..cached import cached_property
 from ..errors import Unconvertible
+from .choices import is_empty_default
 
 OpSchema = defs.OpSchema
 Attribute = AttributeProto
@@ -79,7 +80,8 @@ class Delta:
         present = {attribute.name: attribute for attribute in node.attribute}
         gone = [present[name] for name in present if name in self.lost_attributes]
         for attribute in gone:
-            if attribute.name not in DROPPED_WITHOUT_LOSS and not _holds_default(attribute, self.lost_attributes[attribute.name]):
+            lost = self.lost_attributes[attribute.name]
+            if attribute.name not in DROPPED_WITHOUT_LOSS and not _holds_default(node, attribute, lost):
                 raise Unconvertible(f"attribute {_shown(attribute)} does not exist in the form of opset {_span(self.target)}")
             node.attribute.remove(attribute)
         written = False
@@ -221,11 +223,12 @@ def _differ(one: AttributeProto, other: AttributeProto) -> bool:
     return one.SerializeToString() != other.SerializeToString()
 
 
-def _holds_default(attribute: AttributeProto, declared: OpSchema.Attribute) -> bool:
-    """Whether `attribute` has the default value of the schema."""
+def _holds_default(node: NodeProto, attribute: AttributeProto, declared: OpSchema.Attribute) -> bool:
+    """Whether `attribute` of the node has the default value of the schema."""
     if attribute.ref_attr_name or declared.default_value.type == AttributeProto.UNDEFINED:
         return False
-    return helper.get_attribute_value(attribute) == helper.get_attribute_value(declared.default_value)
+    value, default = helper.get_attribute_value(attribute), helper.get_attribute_value(declared.default_value)
+    return value == default or is_empty_default(node.op_type, attribute.name, value)
 
 
 def _shown(attribute: AttributeProto) -> str:

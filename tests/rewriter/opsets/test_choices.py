@@ -7,7 +7,7 @@ import re
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model
+from helpers import assert_same, convert_version, model, refusal
 
 from split_rewrite.rewriter import InvalidModelError
 from split_rewrite.rewriter.opsets import facts
@@ -74,6 +74,34 @@ def test_does_not_turn_a_value_away_that_onnxruntime_takes_for_the_default() -> 
     text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization<stash_type = 0>(x, s) }"
     convert_version(model(text, 17), 18)
     assert_same(model(text, 17), 16, {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "s": np.ones(3, np.float32)}, rtol=1e-5)
+
+
+@pytest.mark.parametrize("operator", ["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"])
+def test_an_empty_reduction_of_a_loss_is_refused_where_a_rule_reads_it(operator: str) -> None:
+    """onnxruntime sums then, and the default is the mean."""
+    text = f'g (float[3,5] x, int64[3] t) => (float y) {{ y = {operator}<reduction = "">(x, t) }}'
+    assert "reduction is ''; " in refusal(model(text, 13), 11)
+
+
+@pytest.mark.parametrize(
+    ("node", "opset", "target"),
+    [
+        ('Conv<auto_pad = "", pads = [1, 1, 0, 1]>(x, w)', 13, 9),
+        ('ConvTranspose<auto_pad = "", output_padding = [1, 0], strides = [2, 2]>(x, w)', 13, 9),
+        ('MaxPool<auto_pad = "", ceil_mode = 1, kernel_shape = [2, 2], strides = [2, 2]>(x)', 13, 9),
+        ('AveragePool<auto_pad = "", kernel_shape = [2, 2], pads = [1, 0, 1, 0]>(x)', 13, 9),
+        ('LpPool<auto_pad = "", kernel_shape = [2, 2]>(x)', 13, 9),
+        ('ScatterND<reduction = "">(x, i, u)', 18, 13),
+        ('ScatterElements<reduction = "">(x, j, v)', 18, 13),
+    ],
+)
+def test_an_empty_word_is_the_default_where_onnxruntime_takes_it_for_that(node: str, opset: int, target: int) -> None:
+    inputs = "float[1,1,5,5] x, float[1,1,3,3] w, int64[1,1] i, float[1,1,5,5] u, int64[1,1,1,1] j, float[1,1,1,1] v"
+    rng = np.random.default_rng(0)
+    values = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in (("x", (1, 1, 5, 5)), ("w", (1, 1, 3, 3)))}
+    values |= {"u": values["x"] + 1, "v": np.full((1, 1, 1, 1), 7, np.float32)}
+    values |= {"i": np.zeros((1, 1), np.int64), "j": np.full((1, 1, 1, 1), 0, np.int64)}
+    assert_same(model(f"g ({inputs}) => (float[a,b,c,d] y) {{ y = {node} }}", opset), target, values, rtol=1e-6)
 
 
 def test_takes_the_words_of_the_specification() -> None:
