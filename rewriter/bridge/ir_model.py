@@ -16,11 +16,11 @@ import onnx
 import onnx_ir as ir
 
 from ..errors import InvalidModelError
-from ..graph.survey import all_tensors
 from ..storage.foreign_tensors import ForeignTensors
 from ..storage.payload import MARK, RAW_DATA, raw_length, refer_to_cut
 from ..storage.skeleton import Skeleton
 from ..storage.widened import as_stored, drop_mark, refer_widened
+from ..structure.survey import all_tensors
 
 _ORIGIN = "split_rewrite.origin"
 """The metadata key that says which node with `meta` a node comes from. It is removed before the result is returned."""

@@ -12,10 +12,10 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 from onnxscript.rewriter import RULE_NAME_TAG, RewriteRule, RewriteRuleSet
 
 from ..errors import ArgumentError
-from ..graph.survey import all_graphs, all_tensors
 from ..onnx_model.protos import GraphLike
 from ..storage.payload import is_external, refer
 from ..storage.skeleton import Skeleton
+from ..structure.survey import all_graphs, all_tensors
 from .ir_model import bodies_of, first_line, swapped_tensors
 
 _PLACE = "\0split-rewrite payload "

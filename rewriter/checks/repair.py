@@ -12,14 +12,14 @@ import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
-from ..graph.knowledge.declarations import show
-from ..graph.survey import all_graphs
 from ..onnx_model.protos import GraphLike, reads, shown_name
 from ..opsets import inference, type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
+from ..structure.declarations import show
+from ..structure.function_calls import check_calls
+from ..structure.survey import all_graphs
 from . import constants, dense, imports, interface
-from .function_calls import check_calls
 from .mixed_forms import unmix
 
 

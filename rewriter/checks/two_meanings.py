@@ -15,8 +15,8 @@ import onnx
 from onnx import NodeProto
 
 from ..engine.outcome import Remark
-from ..graph.names import Semantics
 from ..onnx_model.all_nodes import with_inner
+from ..onnx_model.meanings import Semantics
 from ..onnx_model.protos import reads, shown_name, subgraphs
 from ..opsets import inference, type_protos
 from ..opsets.misinferred import may_lose_its_axis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
 
@@ -12,12 +11,11 @@ from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from ..engine.task import Task
-from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
+from ..errors import ArgumentError, CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.scope import Scope
-from ..graph.survey import all_graphs
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GraphLike, default_opset
 from ..opsets import unread
@@ -26,8 +24,10 @@ from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from ..process import child_call
 from ..storage.payload import require_fitting_raw_data
+from ..structure.function_calls import check_calls
+from ..structure.survey import all_graphs
+from ..structure.text_names import names_explained, require_text
 from . import wrong_opset
-from .function_calls import check_calls
 from .interface import without_shape
 from .operators import CHECKS
 
@@ -251,7 +251,7 @@ def _check_values(graphs: list[GraphLike]) -> None:
         if not isinstance(graph, onnx.GraphProto):
             continue
         for value in (*graph.input, *graph.output):
-            _require_text(value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
+            require_text(value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
         for tensor in graph.initializer:
             if min(tensor.dims, default=0) < 0:
                 raise InvalidModelError(f"the input is not a valid model: the shape of '{tensor.name}' is {list(tensor.dims)}")
@@ -262,30 +262,6 @@ def _check_values(graphs: list[GraphLike]) -> None:
         for name, elem_type in types:
             if elem_type not in known or (elem_type == TensorProto.UNDEFINED and name in fed):
                 raise InvalidModelError(f"the input is not a valid model: '{name}' is of an unknown element type, {elem_type}")
-
-
-def _require_text(*names: str) -> None:
-    """Raises InvalidModelError where one of the values is not valid UTF-8; protobuf returns such a string as bytes."""
-    wrong = next((name for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
-
-
-@contextmanager
-def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
-    """Raises InvalidModelError where the code inside the `with` fails because a name is not valid UTF-8.
-
-    Such names do no harm where nothing reads them, and looking at all names would take half as long as a whole conversion.
-    """
-    try:
-        yield
-    except (TypeError, AttributeError, UnicodeDecodeError, RuleError):
-        for graph in graphs:
-            if isinstance(graph, onnx.FunctionProto):
-                _require_text(*graph.input, *graph.output)
-            for node in graph.node:
-                _require_text(node.op_type, node.domain, node.name, *node.input, *node.output)
-        raise
 
 
 def _check_scope(scope: Scope) -> None:

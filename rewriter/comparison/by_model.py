@@ -33,7 +33,7 @@ from .runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
 from .verdicts import Comparison, Inconclusive, joined, not_compared
 
 if TYPE_CHECKING:
-    from ..graph.names import Semantics
+    from ..onnx_model.meanings import Semantics
 
 _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
 """For each runtime, the semantics that it does not follow."""

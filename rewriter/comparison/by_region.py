@@ -20,11 +20,11 @@ from ..errors import InvalidModelError
 from ..execution.budget import Budget
 from ..execution.engines import installed
 from ..execution.model_client import lent_worker
-from ..graph.inlining import Key
 from ..graph.model import Model
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import only_moves
 from ..storage.skeleton import Skeleton
+from ..structure.inlining import Key
 from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import Tolerance

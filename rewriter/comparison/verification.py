@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 from onnx import GraphProto
 
-from ..checks.function_calls import nodes_run
-from ..checks.validity import names_explained
 from ..errors import ArgumentError
 from ..execution.model_client import lent_worker
-from ..graph import given_types, inlining
+from ..graph import given_types
 from ..graph.model import Model
-from ..graph.specialization import with_values
-from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton, Snapshot
+from ..structure import inlining
+from ..structure.function_calls import nodes_run
+from ..structure.specialization import with_values
+from ..structure.survey import all_graphs
+from ..structure.text_names import names_explained
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples

@@ -7,12 +7,13 @@ from typing import NamedTuple, TypeVar
 
 from ..bridge.opening import Opened
 from ..checks.repair import repair
-from ..checks.validity import Trust, names_explained
+from ..checks.validity import Trust
 from ..engine.outcome import Remark
 from ..errors import CheckError, InvalidModelError, RuleError
 from ..execution.loadable import loads, newest_loadable
-from ..graph.survey import all_graphs
 from ..storage.skeleton import Skeleton
+from ..structure.survey import all_graphs
+from ..structure.text_names import names_explained
 from .options import Options
 
 _T = TypeVar("_T")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
-from ..checks import validity
 from ..engine import stamp
 from ..engine.conversion import Engine
 from ..engine.narrow_types import FLOAT32_FOR_BFLOAT16, Wishes, widen_types
@@ -17,10 +16,11 @@ from ..engine.registry import registry
 from ..engine.restrictions import UNRESTRICTED
 from ..engine.selection import Selection
 from ..errors import Blocker
-from ..graph import specialization
 from ..graph.model import Model
-from ..graph.survey import Survey
 from ..storage.skeleton import Skeleton
+from ..structure import specialization
+from ..structure.survey import Survey
+from ..structure.text_names import names_explained
 from .options import Options, replacements_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Attempts:
 
     def _convert_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
         """Convert `model` once. Returns the outcome, and a Model that knows the types in the result."""
-        with validity.names_explained(model.survey.graphs):
+        with names_explained(model.survey.graphs):
             earlier: list[Outcome] = []
             for first in (self._replace_foreign, self._widen_types):
                 found = first(model, target)

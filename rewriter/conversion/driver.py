@@ -18,13 +18,13 @@ from ..engine.reach import find_reach
 from ..engine.stamp import stamp
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
 from ..graph.model import Model
-from ..graph.survey import all_graphs
 from ..opsets.transitions import newest_opset
 from ..process import child_call
 from ..report.report import Report
 from ..storage import KEPT, NamedFile, check_apart, check_destinations, different_path, files_of_model, require_new, spooled, stage
 from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
+from ..structure.survey import all_graphs
 from . import arguments
 from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge

@@ -15,7 +15,7 @@ from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, functions_in, replacements
 from ..errors import ArgumentError
-from ..graph.names import Semantics
+from ..onnx_model.meanings import Semantics
 from ..process.child import module_files
 from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
 from . import arguments

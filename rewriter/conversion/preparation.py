@@ -11,19 +11,21 @@ import onnx
 
 from ..checks import validity
 from ..checks.adoption import adopt
-from ..checks.function_calls import check_calls
 from ..checks.repair import with_open_sizes, without_duplicates
 from ..checks.two_meanings import settle
 from ..engine import stamp
 from ..engine.outcome import Change, Remark
 from ..errors import InvalidModelError
-from ..graph import given_types, inlining
-from ..graph.knowledge.declarations import show
-from ..graph.survey import Survey
+from ..graph import given_types
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset, label_of, shown_name
 from ..opsets import unread
 from ..storage.skeleton import Skeleton, Snapshot
+from ..structure import inlining
+from ..structure.declarations import show
+from ..structure.function_calls import check_calls
+from ..structure.survey import Survey
+from ..structure.text_names import names_explained
 from .options import Options
 
 if TYPE_CHECKING:
@@ -120,7 +122,7 @@ def _inline_functions(proto: onnx.ModelProto, survey: Survey) -> list[Change]:
     functions = set(map(inlining.key_of, proto.functions))
     calls = [node for node in inlining.nodes_within(proto.graph) if inlining.callee(node) in functions]
     changes = [Change("inlining", label_of(node), shown_name(node), "main graph") for node in calls]
-    with validity.names_explained(survey.graphs):
+    with names_explained(survey.graphs):
         inlining.inline(proto, functions)
     return changes
 

@@ -23,13 +23,13 @@ from ..engine.selection import require_known
 from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError
 from ..execution.loadable import not_loaded
 from ..graph.model import Model
-from ..graph.survey import Survey
 from ..onnx_model.protos import GraphLike, shown_name
 from ..opsets import inference, unread
 from ..report.report import Report
 from ..report.rewritten import detached
 from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
+from ..structure.survey import Survey
 from .acceptance import Accepted
 from .attempts import Attempts, Converted, duplicate
 from .options import Options, demands_of_options, patterns_of

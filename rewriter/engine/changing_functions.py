@@ -10,9 +10,9 @@ from onnx import FunctionProto, NodeProto
 
 from ..graph.model import Model
 from ..graph.scope import Scope
-from ..graph.specialization import Key, idle_parameters, key_of
 from ..onnx_model.protos import GRAPH_TYPES, label_of
 from ..opsets.facts import may_hold_graphs
+from ..structure.specialization import Key, idle_parameters, key_of
 from .routes import STAYS, Routes
 from .task import Task
 

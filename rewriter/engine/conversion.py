@@ -14,13 +14,13 @@ from .. import calls, progress
 from ..errors import NotSimplified, Unconvertible
 from ..graph.model import Model
 from ..graph.scope import Scope
-from ..graph.specialization import Key
 from ..onnx_model.domains import ONNX_DOMAINS
 from ..onnx_model.protos import label_of
 from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.stated_types import possible_types
 from ..opsets.unread import is_hidden
+from ..structure.specialization import Key
 from . import unused
 from .avoidance import Avoidance
 from .changing_functions import changing_functions

@@ -19,12 +19,12 @@ from ..errors import Blocker, Unconvertible
 from ..graph import hints
 from ..graph.model import Model
 from ..graph.scope import Scope
-from ..graph.survey import all_graphs
 from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind, Work
 from ..opsets.stated_types import stated_types
 from ..opsets.transitions import unknown_version
 from ..opsets.unread import is_hidden
+from ..structure.survey import all_graphs
 from . import unused
 from .between_casts import first_opset, reduces
 from .failures import NOT_OF_THE_RULE, raise_rule_error

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from onnx import NodeProto
 
 from ..errors import Blocker, Unconvertible
-from ..graph.knowledge import declarations
+from ..structure import declarations
 from .outcome import Change, Outcome, Remark, RemarkKind, all_gone
 from .routes import Step
 from .task import Task

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..errors import ArgumentError, Unconvertible
 from ..graph.editing import Caution
-from ..graph.knowledge import declarations
 from ..graph.model import Model
 from ..opsets.type_protos import Shape
+from ..structure import declarations
 from .failures import NOT_OF_THE_RULE
 from .flags import odd_flag
 from .notes import Notes

@@ -11,9 +11,9 @@ from onnx import NodeProto
 from ..boundary import public
 from ..bridge.opening import open_model
 from ..document import Document
-from ..graph.survey import all_graphs
 from ..onnx_model.protos import default_opset
 from ..runtimes.known_messages import Known, Place, filled, find_messages, line_of
+from ..structure.survey import all_graphs
 from .remedies import Remedy, operator_of, remedies, tried
 
 MOST_LETTERS = 16 << 20

@@ -14,7 +14,7 @@ from ..errors import Unconvertible
 from ..onnx_model.protos import reads
 from ..opsets.facts import GRAPH_HOLDERS
 from ..storage.payload import element_dtype
-from .knowledge.declarations import show
+from ..structure.declarations import show
 from .operators import Operators
 from .scope import Scope
 from .stored import Stored, fill

@@ -18,9 +18,9 @@ from ..onnx_model.protos import GraphLike, defined_names
 from ..opsets import type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
-from .knowledge.declarations import contradict, shapes_of, show
+from ..structure.declarations import contradict, shapes_of, show
+from ..structure.survey import all_graphs
 from .model import Model
-from .survey import all_graphs
 
 _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..onnx_model.meanings import Semantics
 from ..onnx_model.protos import GraphLike, default_opset
 from ..opsets.facts import may_hold_graphs
 from ..storage.skeleton import Skeleton
-from .names import Names, Semantics
+from ..structure.specialization import key_of, uncertain_inputs
+from ..structure.survey import Survey, all_graphs
+from .names import Names
 from .scope import Scope
-from .specialization import key_of, uncertain_inputs
-from .survey import Survey, all_graphs
 
 
 class Model(Names):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import onnx
 
 from ..cached import cached_property
+from ..onnx_model.meanings import Semantics
 from ..onnx_model.protos import GraphLike, defined_names, resolved
 from ..storage.skeleton import Skeleton
+from ..structure.survey import Survey, all_graphs
 from .knowledge.original import Original
-from .survey import Survey, all_graphs
 
-Semantics = Literal["specification", "onnxruntime"]
-"""Whose meaning counts for nodes that the specification and onnxruntime understand differently; docs/semantics.md lists them."""
 MOST_SEARCHED_NAMES = 32
 """The number of new names that are searched for in the serialized model before all names are listed, which
 costs as much as 200 searches.

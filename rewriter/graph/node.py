@@ -23,7 +23,7 @@ from .surroundings import Surroundings
 from .values import Value
 
 if TYPE_CHECKING:
-    from .names import Semantics
+    from ..onnx_model.meanings import Semantics
 
 __all__ = ["MAKE_CONSTANT", "Dimension", "Node", "Operators", "Shape", "Subgraph", "Surroundings", "Value"]
 

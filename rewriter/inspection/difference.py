@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from ..graph.survey import all_graphs
 from ..onnx_model.protos import label_of, shown_name
 from ..storage import read
+from ..structure.survey import all_graphs
 
 
 class Difference(NamedTuple):

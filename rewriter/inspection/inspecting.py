@@ -14,12 +14,12 @@ from ..conversion.driver import examine
 from ..conversion.stages import Job
 from ..engine.outcome import Remark
 from ..engine.reach import Reach, find_reach
-from ..graph.knowledge.declarations import show
 from ..graph.model import Model
-from ..graph.survey import all_tensors
 from ..opsets.transitions import newest_opset
 from ..opsets.type_protos import shape_of
 from ..storage.payload import raw_length
+from ..structure.declarations import show
+from ..structure.survey import all_tensors
 from .suitability import Suitability, suitabilities
 
 

@@ -12,9 +12,9 @@ from ..cached import cached_property
 from ..engine.outcome import Rewrite
 from ..graph.names import Names
 from ..graph.scope import Scope
-from ..graph.survey import all_graphs
 from ..onnx_model.protos import defined_names, resolved, shown_name
 from ..opsets.facts import GRAPH_HOLDERS
+from ..structure.survey import all_graphs
 
 MAX_PLACES = 40
 """The number of nodes that are listed by name for each distinct rewrite."""

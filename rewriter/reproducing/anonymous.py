@@ -14,7 +14,6 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 from ..engine.stamp import drop_imports
 from ..execution.dtypes import numpy_dtype
 from ..execution.messages import RejectedError
-from ..graph.survey import all_graphs, all_tensors
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import label_of
@@ -22,6 +21,7 @@ from ..opsets import type_protos
 from ..opsets.foreign import schemas
 from ..opsets.ml_types import ML
 from ..storage.payload import tensor_of
+from ..structure.survey import all_graphs, all_tensors
 
 SMALL = 64
 """The number of elements up to which whole numbers stay: they may be axes, sizes or positions, on which a failure depends."""

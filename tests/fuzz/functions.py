@@ -232,7 +232,7 @@ def findings(seed: int) -> list[str]:
     """What is wrong with the random model of this seed after its functions are inlined, and with the model itself."""
     from helpers import answer
 
-    from split_rewrite.rewriter.graph import inlining
+    from split_rewrite.rewriter.structure import inlining
 
     model, inputs, expected = made(seed)
     copy = ModelProto.FromString(model.SerializeToString())

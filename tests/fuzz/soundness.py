@@ -41,8 +41,8 @@ from split_rewrite.rewriter.execution.messages import Failure
 from split_rewrite.rewriter.execution.model_client import lent_worker
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.graph.scope import Scope
-from split_rewrite.rewriter.graph.survey import all_graphs
 from split_rewrite.rewriter.storage.skeleton import Skeleton
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 KINDS = ("type", "rank", "dimension", "symbol", "entry", "constant", "origin")

@@ -21,7 +21,7 @@ LAYERS = (
     {"calls"},
     {"onnx_model", "process"},
     {"storage", "opsets"},
-    {"execution"},
+    {"execution", "structure"},
     {"graph"},
     {"engine"},
     {"rules"},

@@ -9,8 +9,8 @@ import pytest
 from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, known, model, refusal, run
 
 from split_rewrite.rewriter import Options
-from split_rewrite.rewriter.graph.survey import all_graphs
 from split_rewrite.rewriter.storage.payload import tensor_of
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 SINCE_24 = pytest.mark.skipif(not known(24), reason="the installed onnx has no opset 24")
 

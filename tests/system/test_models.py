@@ -12,7 +12,7 @@ import pytest
 from helpers import run
 
 from split_rewrite.rewriter import Options, Samples, convert_file
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 FOLDER = Path(__file__).resolve().parents[2] / "models"
 MODELS = {path.stem: path for path in sorted(FOLDER.glob("*.onnx"))}

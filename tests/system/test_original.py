@@ -15,8 +15,9 @@ from helpers import model
 from split_rewrite.rewriter import CompareError, Options, convert_file, convert_version
 from split_rewrite.rewriter.conversion import acceptance, preparation
 from split_rewrite.rewriter.conversion.stages import Job
-from split_rewrite.rewriter.graph import given_types, inlining
+from split_rewrite.rewriter.graph import given_types
 from split_rewrite.rewriter.storage.skeleton import Snapshot
+from split_rewrite.rewriter.structure import inlining
 
 NO_FUNCTIONS = Options(for_runtimes=("openvino-2024.2",))
 

@@ -11,7 +11,7 @@ from helpers import convert_version
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 OPSETS = helpers.known(11, 12, 13, 17, 18, 24)
 TARGETS = helpers.known(11, 12, 13, 17, 18, 21, 25)

@@ -20,7 +20,7 @@ import pytest
 from helpers import convert_version
 from onnx import helper, numpy_helper
 
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 OPERATORS = frozenset(
     {"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}

@@ -13,8 +13,8 @@ from soundness import Tally, check, check_case, check_random, check_shapes
 
 from split_rewrite.rewriter.execution.messages import Failure
 from split_rewrite.rewriter.execution.model_client import Session
-from split_rewrite.rewriter.graph.knowledge import declarations
 from split_rewrite.rewriter.opsets import misinferred, partial, stand_ins, type_protos
+from split_rewrite.rewriter.structure import declarations
 
 pytest.importorskip("onnxruntime")
 

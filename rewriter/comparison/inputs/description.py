@@ -9,7 +9,7 @@ import onnx
 
 from ...execution.messages import Failure
 from ...execution.model_client import Worker
-from ...graph.specialization import with_values
+from ...structure.specialization import with_values
 from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
 from .carried import carries_only
 from .equal_lengths import equal_lengths

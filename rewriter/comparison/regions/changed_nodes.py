@@ -12,11 +12,11 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
-from ...graph.inlining import Key, callee, key_of
 from ...graph.model import Model
 from ...graph.scope import Scope
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
+from ...structure.inlining import Key, callee, key_of
 
 
 class GraphPair:

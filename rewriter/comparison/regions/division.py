@@ -16,10 +16,10 @@ from typing import NamedTuple
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
-from ...graph.inlining import Key
 from ...graph.model import Model
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, subgraphs
+from ...structure.inlining import Key
 from .changed_nodes import ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
-from ...checks.function_calls import nodes_run
-from ...graph.knowledge.declarations import DECLARED_SIZE
 from ...graph.model import Model
 from ...onnx_model.protos import subgraphs
 from ...opsets.type_protos import Shape, shape_of, symbol
 from ...storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ...storage.skeleton import Skeleton
+from ...structure.declarations import DECLARED_SIZE
+from ...structure.function_calls import nodes_run
 from .changed_nodes import constant_tensor
 from .division import MAX_NODES, Input, Region, element_count, free_reads
 from .keys import FEW, small_constant

@@ -20,13 +20,13 @@ from ...execution.budget import Budget
 from ...execution.effort import Weigh
 from ...execution.messages import Failure, Outputs, RejectedError
 from ...execution.model_client import Session, Worker
-from ...graph.inlining import nodes_within
 from ...graph.model import Model
-from ...graph.names import Semantics
 from ...onnx_model.domains import DEFAULT_DOMAINS
+from ...onnx_model.meanings import Semantics
 from ...onnx_model.protos import GraphLike, bind_attributes, captured, reads, subgraphs
 from ...opsets import facts
 from ...storage.payload import element_type_of, inline_copy, is_external
+from ...structure.inlining import nodes_within
 from ..inputs.choice import SampleError
 from ..inputs.description import description_of
 from ..inputs.samples import InputSpace, Samples

@@ -9,9 +9,9 @@ from onnx import GraphProto, TypeProto
 
 from ...engine.narrow_types import lost_types
 from ...graph.model import Model
-from ...graph.survey import all_graphs
 from ...onnx_model.protos import GraphLike
 from ...storage.skeleton import Skeleton
+from ...structure.survey import all_graphs
 
 _MARK = " (widened)"
 

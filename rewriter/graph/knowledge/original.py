@@ -13,9 +13,10 @@ from ...opsets import function_inference
 from ...opsets.facts import may_hold_graphs
 from ...opsets.type_protos import Shape
 from ...storage.skeleton import Skeleton
-from ..survey import Survey
-from . import declarations, propagation
-from .declarations import Contradiction, Evidence
+from ...structure import declarations
+from ...structure.declarations import Contradiction, Evidence
+from ...structure.survey import Survey
+from . import propagation
 from .propagation import Propagated
 
 INFERRED_AS_A_WHOLE_UP_TO = 4_000

@@ -14,7 +14,7 @@ from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GraphLike, captured, subgraphs
 from ...opsets import inference, type_protos
 from ...opsets.type_protos import Shape
-from .declarations import shapes_of, types_with_values
+from ...structure.declarations import shapes_of, types_with_values
 from .original import Original
 from .propagation import Propagated
 from .record import UNASKED, Question, Record, Types, Unasked

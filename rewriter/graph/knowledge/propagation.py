@@ -14,7 +14,7 @@ from ...opsets import folding, misinferred, transitions, type_protos
 from ...opsets.type_protos import Shape
 from ...process import child_call
 from ...storage.payload import tensor_of
-from .declarations import contradict
+from ...structure.declarations import contradict
 
 _LONGEST_SHAPE = 64
 """The number of elements up to which a constant may describe a shape."""

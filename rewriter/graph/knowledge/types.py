@@ -12,9 +12,9 @@ from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...opsets import facts, inference, partial, schema_types, type_protos
 from ...opsets.facts import GRAPH_HOLDERS
 from ...storage.payload import element_type_of, tensor_of
+from ...structure.declarations import contradict
 from . import bodies
 from .asking import Asked, Finding, type_of
-from .declarations import contradict
 from .entries import entries_of
 from .place import Place, maker, stated_directly
 from .record import NONE_UNPROVEN, NOTHING, Question, Typed, Types, Unasked, merged

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from split_rewrite import rewriter
 from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError
 from split_rewrite.rewriter.engine import narrow_types
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 NARROW = (TensorProto.INT4, TensorProto.UINT4)
 

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from helpers import assert_same, convert_version, known, model, refusal, run
 
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 RNG = np.random.default_rng(3)
 

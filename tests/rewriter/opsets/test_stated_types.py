@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.graph.survey import Survey
 from split_rewrite.rewriter.opsets.stated_types import possible_types, stated_types
+from split_rewrite.rewriter.structure.survey import Survey
 
 pytestmark = pytest.mark.quick
 

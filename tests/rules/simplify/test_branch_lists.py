@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers import assert_rewrites, convert_version, simplify
 
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 
 def choice(other: str, outputs: str = "float[A, B] y, float[C, D] z, int64 n", read: bool = True) -> str:

@@ -12,7 +12,7 @@ from helpers import assert_compares_equal, assert_rewrites, convert_version, mod
 from onnx import numpy_helper
 
 from split_rewrite.rewriter import Options, convert_file
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 pytestmark = pytest.mark.quick
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter import Options
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 POSITIONS = "int64 zero = {0}, int64 one = {1}, int64 last = {-1}, int64 before_last = {-2}, int64 two = {2}, int64 most = {9223372036854775807}"
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from helpers import assert_rewrites, convert_version, simplify
 
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 from split_rewrite.rules.simplify import sequences
 
 

@@ -10,7 +10,7 @@ from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite import rewriter
 from split_rewrite.rewriter import Options
-from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.structure.survey import all_graphs
 
 OPSETS = helpers.known(11, 13, 18, 24)
 TARGETS = helpers.known(9, 11, 13, 18, 25)

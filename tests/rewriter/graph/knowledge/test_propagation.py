@@ -13,11 +13,11 @@ from random_models import random_case
 
 from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.graph.knowledge import original
-from split_rewrite.rewriter.graph.knowledge.declarations import weigh
 from split_rewrite.rewriter.graph.knowledge.propagation import Propagated, most_kinds, propagate
-from split_rewrite.rewriter.graph.survey import Survey
 from split_rewrite.rewriter.opsets.facts import may_hold_graphs
 from split_rewrite.rewriter.opsets.type_protos import shape_of, type_string
+from split_rewrite.rewriter.structure.declarations import weigh
+from split_rewrite.rewriter.structure.survey import Survey
 
 
 def propagated(source: onnx.ModelProto) -> Propagated | None:
