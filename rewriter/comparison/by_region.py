@@ -20,7 +20,6 @@ from ..errors import InvalidModelError
 from ..execution.budget import Budget
 from ..execution.engines import installed
 from ..execution.model_client import lent_worker
-from ..graph.model import Model
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import only_moves
 from ..storage.skeleton import Skeleton
@@ -28,6 +27,7 @@ from ..structure.inlining import Key
 from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import Tolerance
+from .original import Original
 from .regions.division import Input, Region, RegionFinder, free_reads
 from .regions.keys import RegionKeys
 from .regions.models import Plan, RegionModels, UnfitError
@@ -43,7 +43,7 @@ _WIDENINGS = 3
 
 
 def compare_nodes(
-    original: Model,
+    original: Original,
     result: Skeleton,
     aliases: Mapping[str, str],
     settings: Settings | None = None,
@@ -60,13 +60,13 @@ def compare_nodes(
     seed, budget = settings.seed, settings.budget
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
-    result = with_own_names(original, result)
+    result = with_own_names(original, result, settings.widened)
     finder = RegionFinder(original, result.proto, aliases, units)
     regions = list(finder.rewritten())
     with tempfile.TemporaryDirectory() as folder, lent_worker() as worker:
         runner = Runner(Path(folder), installed(settings.runtime), worker, budget, original.semantics)
         observations = Observations(original, finder.pairs, _read(regions, finder), runner)
-        judge = _Judge(finder, RegionModels(original, result), settings, runner, observations)
+        judge = _Judge(finder, RegionModels(original, result, observations), settings, runner, observations)
         groups = _group(finder, regions, judge)
         pieces, runtimes, refusal = _judge_all(groups, judge, budget)
     found = replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
@@ -170,7 +170,7 @@ def _read(regions: list[Region], finder: RegionFinder) -> Iterator[Input]:
 
 def _group(finder: RegionFinder, regions: list[Region], judge: _Judge) -> list[_Group]:
     """The regions of a conversion, with regions that are alike in one group."""
-    keys = RegionKeys()
+    keys = RegionKeys(judge.observations)
     groups: dict[Hashable, _Group] = {}
     for region in regions:
         key = keys.of_region(region), judge.surprise(region)
@@ -200,7 +200,7 @@ class _Judge:
         self._models = models
         self._settings = settings
         self._runner = runner
-        self._observations = observations
+        self.observations = observations
         self._part = settings.budget
         """The budget of the region that is being judged."""
 
@@ -219,7 +219,7 @@ class _Judge:
             for value in region.inputs.values()
             if value.name and not is_given(value) and not value.pair.is_sequence(value.name)
         ]
-        found = [self._observations.of(value) for value in wanted]
+        found = [self.observations.of(value) for value in wanted]
         if not all(found):
             return None
         shapes = [
@@ -280,7 +280,7 @@ class _Judge:
 
     def _with_weak_shapes(self, region: Region) -> Comparison:
         """The verdict on a region whose inputs could not be observed: "equal" only if it is so for all ranks with which it runs."""
-        found = [self._tried(region, plan) for plan in self._models.weak_plans(region)]
+        found = [self._tried(region, plan) for plan in self._models.weak_plans()]
         equal = [one for one in found if one.status == "equal"]
         if equal and not any(one.status == "different" for one in found):
             return equal[0]

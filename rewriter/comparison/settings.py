@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,10 +20,8 @@ class Settings:
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
-    declare: Mapping[str, str] = field(default_factory=dict)
-    """Types that the user states, as `given_types.declare_types` takes them."""
-    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Shapes of inputs that the user states."""
+    widened: Collection[int] = ()
+    """The element types that the conversion replaced by wider ones, as numbers of TensorProto.DataType."""
     edges: bool = True
     """Whether dimensions of 1 and empty vectors are tried."""
     budget: Budget = field(default_factory=Budget)

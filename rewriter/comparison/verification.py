@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from onnx import GraphProto
-
 from ..errors import ArgumentError
 from ..execution.model_client import lent_worker
-from ..graph import given_types
-from ..graph.model import Model
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
-from ..storage.skeleton import Skeleton, Snapshot
+from ..storage.skeleton import Skeleton
 from ..structure import inlining
 from ..structure.function_calls import nodes_run
 from ..structure.specialization import with_values
-from ..structure.survey import all_graphs
 from ..structure.text_names import names_explained
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
 from .judging.tolerance import Tolerance
+from .original import Original
 from .runs import Run
 from .settings import Settings
 from .verdicts import Comparison, joined
@@ -57,10 +53,12 @@ class Originals(NamedTuple):
     """The unconverted model, and the same with those functions specialized or inlined that are so in the result, if there are any.
 
     Only `whole` is run as a whole. Nodes of `specialized`, if it is not None, are compared with those of the result one by one.
+    `stated` writes the types that the user states into one of them, or returns it as it is: parts run on inputs of these types.
     """
 
-    whole: Model
+    whole: Original
     specialized: Skeleton | None = None
+    stated: Callable[[Skeleton], Skeleton] = lambda skeleton: skeleton
 
 
 class Verified(NamedTuple):
@@ -92,7 +90,7 @@ def verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], s
 
 @contextmanager
 def usual_runs(
-    original: Model, result: Skeleton, samples: Samples | None, file: Path | None
+    original: Original, result: Skeleton, samples: Samples | None, file: Path | None
 ) -> Iterator[tuple[Path, Path, list[Run] | str]]:
     """Write `result` to a folder of its own and run the original in onnxruntime on the usual samples, for the time of a `with`.
 
@@ -152,7 +150,7 @@ def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
     return nodes.status == "equal" and (whole.stayed or any(piece.last_bits for piece in nodes.pieces))
 
 
-def _runs_whole(original: Model, settings: Settings) -> bool:
+def _runs_whole(original: Original, settings: Settings) -> bool:
     """Whether the models are to be run as a whole."""
     if settings.how == "model":
         return True
@@ -163,12 +161,12 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     return settings.how != "nodes" and (speaks_of_interface or is_light(original))
 
 
-def is_light(model: Model) -> bool:
+def is_light(model: Original) -> bool:
     """Whether `model` is small enough that whole models are run without being asked for."""
     return _is_within(WHOLE, model)
 
 
-def _is_within(most: Size, model: Model) -> bool:
+def _is_within(most: Size, model: Original) -> bool:
     """Whether `model` is no larger than `most`."""
     nodes = nodes_run(model.proto) if model.proto.functions else sum(model.survey.operators.values())
     if nodes > most.nodes:
@@ -179,7 +177,7 @@ def _is_within(most: Size, model: Model) -> bool:
     return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= most.bytes
 
 
-def _compare_whole(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+def _compare_whole(original: Original, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     with _staged(original, result, files) as (before, after):
         return compare(
             before,
@@ -195,7 +193,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
 
 
 @contextmanager
-def _staged(original: Model, result: Skeleton, files: Files) -> Iterator[tuple[Path, Path]]:
+def _staged(original: Original, result: Skeleton, files: Files) -> Iterator[tuple[Path, Path]]:
     """The files of both models; a temporary file is written for a model that has none."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -204,7 +202,7 @@ def _staged(original: Model, result: Skeleton, files: Files) -> Iterator[tuple[P
         yield before, after
 
 
-def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+def _without_last_bits(original: Original, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     """Compare models whose outputs differ only in last bits because the runtime has other kernels for another opset."""
     loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
     found = _compare_whole(original, result, loose, files)
@@ -236,12 +234,12 @@ def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str,
     """
     whole, prepared = originals.whole, _with_values(originals.specialized or originals.whole.skeleton)
     if prepared is whole.skeleton:
-        return _compare_parts(whole, result, aliases, settings)
-    calls = _compare_parts(whole, result, aliases, settings, inlining.changed(whole.proto, prepared.proto))
+        return _compare_parts(originals, prepared, result, aliases, settings)
+    changed = inlining.changed(whole.proto, prepared.proto)
+    calls = _compare_parts(originals, whole.skeleton, result, aliases, settings, changed)
     if calls.status == "equal" or (calls.status == "different" and not calls.last_bits):
         return calls
-    model = Model(prepared, constants_as_initializers=False, semantics=whole.semantics)
-    nodes = _compare_parts(model, _with_values(result), aliases, settings)
+    nodes = _compare_parts(originals, prepared, _with_values(result), aliases, settings)
     if calls.status == "different" or nodes.status != "equal":
         return nodes if nodes.status in ("equal", "different") else calls
     reason = f"the comparison starts behind the values that parameters of functions were given, as {calls.reason}"
@@ -249,32 +247,16 @@ def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str,
 
 
 def _compare_parts(
-    original: Model,
+    originals: Originals,
+    before: Skeleton,
     result: Skeleton,
     aliases: Mapping[str, str],
     settings: Settings,
     units: frozenset[inlining.Key] = frozenset(),
 ) -> Comparison:
+    original = Original(originals.stated(before), originals.whole.semantics)
     with names_explained(original.survey.graphs):
-        return compare_nodes(_with_stated_types(original, settings), result, aliases, settings, units)
-
-
-def _with_stated_types(original: Model, settings: Settings) -> Model:
-    """`original` with the types and shapes that the user states, since parts of it run on inputs of these types.
-
-    Nothing but types is taken from the model in which they are stated.
-    """
-    if not (settings.declare or settings.overwrite_input_shapes):
-        return original
-    stated, bare = Snapshot(original.skeleton).skeleton(), Snapshot(original.skeleton).skeleton()
-    with suppress(ArgumentError):  # a value that only functions have, which have been inlined
-        given_types.state_types(stated, settings.declare, settings.overwrite_input_shapes)
-    for graph, typed in zip(all_graphs(bare.proto), all_graphs(stated.proto), strict=True):
-        if isinstance(graph, GraphProto) and isinstance(typed, GraphProto):
-            for values, known in ((graph.input, typed.input), (graph.output, typed.output), (graph.value_info, typed.value_info)):
-                del values[:]
-                values.extend(known)
-    return Model(bare, constants_as_initializers=False, semantics=original.semantics)
+        return compare_nodes(original, result, aliases, settings, units)
 
 
 def _with_values(skeleton: Skeleton) -> Skeleton:

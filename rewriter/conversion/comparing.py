@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from onnx import GraphProto
+
 from .. import progress
-from ..engine.narrow_types import UNROUNDED
+from ..engine.narrow_types import UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import stamp
-from ..errors import CheckError, CompareError
-from ..graph.model import Model
+from ..errors import ArgumentError, CheckError, CompareError
+from ..graph import given_types
 from ..storage.skeleton import Skeleton, Snapshot
+from ..structure.survey import all_graphs
 from .attempts import Converted
 from .options import Comparing, Options, target_of_options, trials_of_options
 from .stages import Job, inexact_rules
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
+    from ..comparison.original import Original
     from ..comparison.verification import Settings, Verified
     from ..execution.other_runtimes import Target
 
@@ -181,8 +187,10 @@ def _compare(
     found: list[Comparison] = []
     for original in conversion.originals:
         files = verification.Files(_file_of(original, options), written)
-        originals = verification.Originals(_model_of(original, options), conversion.converted.specialized)
-        found.append(verification.verify(originals, conversion.result, conversion.converted.model.replaced, settings, files))
+        stated = partial(_with_stated_types, options=options)
+        originals = verification.Originals(_model_of(original, options), conversion.converted.specialized, stated)
+        told = replace(settings, widened=lost_types(originals.whole.survey, conversion.result.proto))
+        found.append(verification.verify(originals, conversion.result, conversion.converted.model.replaced, told, files))
         if found[-1].status in ("equal", "different"):
             break
     comparison = found[-1] if found[-1].status != "not compared" else found[0]
@@ -246,19 +254,34 @@ def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "re
         options.runtime,
         options.samples,
         tolerance,
-        options.declare,
-        options.overwrite_input_shapes,
         edges=not warned,
         budget=Budget(options.compare_budget),
     )
 
 
-def _model_of(original: Snapshot, options: Options) -> Model:
+def _model_of(original: Snapshot, options: Options) -> Original:
     """`original`, in the opset that the user says it has."""
+    from ..comparison.original import Original
+
     skeleton = original.skeleton()
     if options.assume_opset is not None:
         stamp(skeleton.proto, options.assume_opset)
-    return Model(skeleton, constants_as_initializers=False, semantics=options.semantics)
+    return Original(skeleton, options.semantics)
+
+
+def _with_stated_types(original: Skeleton, options: Options) -> Skeleton:
+    """`original` with the types that the user states. Nothing but types is taken from the model in which they are stated."""
+    if not (options.declare or options.overwrite_input_shapes):
+        return original
+    stated, bare = Snapshot(original).skeleton(), Snapshot(original).skeleton()
+    with suppress(ArgumentError):  # a value that only functions have, which have been inlined
+        given_types.state_types(stated, options.declare, options.overwrite_input_shapes)
+    for graph, typed in zip(all_graphs(bare.proto), all_graphs(stated.proto), strict=True):
+        if isinstance(graph, GraphProto) and isinstance(typed, GraphProto):
+            for values, known in ((graph.input, typed.input), (graph.output, typed.output), (graph.value_info, typed.value_info)):
+                del values[:]
+                values.extend(known)
+    return bare
 
 
 def _file_of(original: Snapshot, options: Options) -> Path | None:

@@ -24,7 +24,7 @@ from ..opsets.facts import Kind, Work
 from ..opsets.stated_types import stated_types
 from ..opsets.transitions import unknown_version
 from ..opsets.unread import is_hidden
-from ..structure.survey import all_graphs
+from ..structure.survey import Survey, all_graphs
 from . import unused
 from .between_casts import first_opset, reduces
 from .failures import NOT_OF_THE_RULE, raise_rule_error
@@ -94,9 +94,9 @@ def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[i
     return {_number(kind): _number(_wider(kind, refused)) for kind in sorted(absent & present)}
 
 
-def lost_types(original: Model, result: ModelProto) -> set[int]:
-    """The types in `original` that were replaced by wider ones in `result`, as numbers of TensorProto.DataType."""
-    narrow = NARROW_TYPES & stated_types(original.survey.graphs, original.survey.operators)
+def lost_types(original: Survey, result: ModelProto) -> set[int]:
+    """The types in the `original` that were replaced by wider ones in `result`, as numbers of TensorProto.DataType."""
+    narrow = NARROW_TYPES & stated_types(original.graphs, original.operators)
     graphs = all_graphs(result) if narrow else []
     left = stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
     return {_number(kind) for kind in narrow - left}

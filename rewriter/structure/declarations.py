@@ -135,6 +135,28 @@ def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[st
     return found
 
 
+def stored_inputs(model: ModelProto) -> frozenset[str]:
+    """The initializers of the main graph that are also inputs."""
+    inputs = {value.name for value in model.graph.input}
+    return frozenset(tensor.name for tensor in model.graph.initializer if tensor.name in inputs)
+
+
+def without_defaults(serialized: bytes, stored: Collection[str], replaced: Container[str]) -> bytes:
+    """The model `serialized` without the initializers `replaced`, which callers may override, because inference would rely on their
+    values, and with those types of inputs that hold for stored values too. `stored` are its `stored_inputs`.
+    """
+    if not stored:
+        return serialized
+    proto = ModelProto.FromString(serialized)
+    types = types_with_values(proto.graph, replaced)
+    for value in proto.graph.input:
+        value.type.CopyFrom(types.get(value.name, value.type))
+    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in replaced]
+    del proto.graph.initializer[:]
+    proto.graph.initializer.extend(kept)
+    return proto.SerializeToString()
+
+
 def _without_symbol(dim: type_protos.Dimension) -> int | None:
     return dim if isinstance(dim, int) else None
 

@@ -10,13 +10,13 @@ from functools import cache
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto
 
-from ...graph.model import Model
-from ...graph.scope import Scope
 from ...onnx_model.domains import DEFAULT_DOMAINS
-from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
+from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, shown_name, subgraphs
+from ...opsets.folding import constant_value
 from ...structure.inlining import Key, callee, key_of
+from ..original import Original
 
 
 class GraphPair:
@@ -24,63 +24,78 @@ class GraphPair:
 
     def __init__(
         self,
-        old: Scope,
+        original: Original,
+        old: GraphLike,
         new: GraphLike,
         inferred: GraphProto | None,
         opsets: tuple[int, int],
+        where: str,
         parent: GraphPair | None = None,
         place: tuple[int, ...] = (),
     ) -> None:
+        self.original = original
         self.old = old
         self.new = new
         self.opsets = opsets
         """The opset of the default domain, in the original and in the result."""
+        self.where = where
+        """The path to the graph, as messages show it."""
         self.parent = parent
         self.place = place
-        self.old_nodes = list(old.graph.node)
+        self.old_nodes = list(old.node)
         self.new_nodes = list(new.node)
         self.old_makers = _makers(self.old_nodes)
         self.new_makers = _makers(self.new_nodes)
+        is_graph = isinstance(old, GraphProto)
+        self.inputs = frozenset(value.name for value in old.input) if is_graph else frozenset(old.input)
+        self.stored = {tensor.name: tensor for tensor in old.initializer} if is_graph else {}
+        """The initializers of the original, but for sparse ones."""
+        self._sparse = frozenset(tensor.values.name for tensor in old.sparse_initializer) if is_graph else frozenset()
         self.new_tensors: Mapping[str, TensorProto] = {}
         if isinstance(new, GraphProto):
             self.new_tensors = {tensor.name: tensor for tensor in new.initializer}
         self.inferred = inferred
         self._types: dict[str, TypeProto] | None = None
 
-    @property
-    def where(self) -> str:
-        """The path to the graph, as messages show it."""
-        return self.old.where
+    def path_to(self, node: NodeProto, attribute: str) -> str:
+        """The path to a subgraph of a node of the original, as messages show it."""
+        is_main = self.parent is None and isinstance(self.old, GraphProto)
+        return f"{'' if is_main else f'{self.where} > '}{node.op_type} '{shown_name(node)}' {attribute}"
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value of the original, declared or inferred."""
         if self._types is None:
-            self._types = self._known_types()
+            self._types = _types_in(self.inferred if self.inferred is not None else self.old)
         known = self._types.get(name)
         if known is None and self.parent is not None:
             return self.parent.type(name)
         return known
 
-    def constant(self, name: str) -> np.ndarray | None:
-        """The value of a constant of the original; None where it is not constant, or too many nodes compute it."""
-        try:
-            return self.old.constant(name)
-        except RecursionError:
+    def declared(self, name: str) -> TypeProto | None:
+        """The type that the original states for `name`, without any inference."""
+        home = self.home(name)
+        return None if home is None else _types_in(home.old).get(name)
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """The initializer of the original called `name`, here or in an outer graph, unless callers may override it."""
+        home = self.home(name)
+        if home is None or (home.parent is None and name in self.original.overridable):
             return None
+        return home.stored.get(name)
+
+    def stored_value(self, name: str) -> np.ndarray | None:
+        """The value of `name` in the original if it is stored, as an initializer or by a Constant node; else None."""
+        tensor, maker = self.tensor(name), self.old_maker(name)
+        if tensor is not None:
+            return self.original.skeleton.array(tensor)
+        if maker is None or maker[0].old_nodes[maker[1]].op_type != "Constant":
+            return None
+        return constant_value(maker[0].old_nodes[maker[1]], self.original.skeleton.array)
 
     def is_sequence(self, name: str) -> bool:
         """Whether a value of the original is a sequence or an optional, whose type does not tell its content."""
         kind = self.type(name)
         return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
-
-    def _known_types(self) -> dict[str, TypeProto]:
-        graph = self.inferred if self.inferred is not None else self.old.graph
-        if not isinstance(graph, GraphProto):
-            return {}
-        types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
-        for values in (graph.value_info, graph.output, graph.input):
-            types.update((value.name, value.type) for value in values if value.HasField("type"))
-        return types
 
     def enclosing(self) -> Iterator[GraphPair]:
         """This graph and those around it, from the inside out."""
@@ -95,7 +110,7 @@ class GraphPair:
 
     def defines(self, name: str) -> bool:
         """Whether `name` is a value that this graph of the original makes, takes or stores."""
-        return name in self.old_makers or name in self.old.inputs or name in self.old.initializers
+        return name in self.old_makers or name in self.inputs or name in self.stored or name in self._sparse
 
     def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
         """The graph and the index of the node of the original that makes `name`; None where there is none."""
@@ -110,12 +125,22 @@ class GraphPair:
         return next((pair.new_tensors[name] for pair in self.enclosing() if name in pair.new_tensors), None)
 
     def in_old(self, name: str) -> bool:
-        """Whether a node of the original makes `name`."""
-        return self.old.find(name) is not None
+        """Whether the original has a value `name`."""
+        return self.home(name) is not None
 
     def in_new(self, name: str) -> bool:
         """Whether a node of the result makes `name`."""
-        return any(name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs for pair in self.enclosing())
+        return any(name in pair.new_makers or name in pair.new_tensors or name in pair.inputs for pair in self.enclosing())
+
+
+def _types_in(graph: GraphLike) -> dict[str, TypeProto]:
+    """The types that a graph states for its values."""
+    if not isinstance(graph, GraphProto):
+        return {}
+    types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
+    for values in (graph.value_info, graph.output, graph.input):
+        types.update((value.name, value.type) for value in values if value.HasField("type"))
+    return types
 
 
 class ChangedNode:
@@ -161,7 +186,7 @@ class NodeChanges:
     """
 
     def __init__(
-        self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
+        self, original: Original, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
     ) -> None:
         self._original = original
         self._units = units
@@ -187,22 +212,21 @@ class NodeChanges:
     def changed_tensors(self) -> Iterator[tuple[GraphPair, str]]:
         """The stored tensors that have another value in the result. A correct rule never causes that."""
         for pair in self.pairs:
-            for name, tensor in pair.old.initializers.items():
+            for name, tensor in pair.stored.items():
                 if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
                     yield pair, name
 
     def _top_pairs(self) -> Iterator[GraphPair]:
         original, result = self._original, self._result
-        inferred = None if original.evidence is None else original.evidence.proven.graph
-        opset = default_opset(result.opset_import) or 0
-        yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
+        graph, opset = original.proto.graph, default_opset(result.opset_import) or 0
+        yield GraphPair(original, graph, result.graph, original.inferred(graph), (original.opset, opset), "main graph")
         bodies = {key_of(body): body for body in result.functions}
-        for number, scope in enumerate(original.functions):
-            assert isinstance(scope.graph, FunctionProto)
-            key = key_of(scope.graph)
-            if key in bodies and key not in self._units:
-                opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
-                yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
+        for number, function in enumerate(original.proto.functions):
+            body = bodies.get(key_of(function))
+            if body is not None and key_of(function) not in self._units:
+                opsets = default_opset(function.opset_import) or 0, default_opset(body.opset_import) or 0
+                inferred, where = original.inferred(function), f"function '{function.name}'"
+                yield GraphPair(original, function, body, inferred, opsets, where, None, (-1, number))
 
     def _match(self, pair: GraphPair) -> None:
         """Find the nodes in which the two graphs differ, and continue in their subgraphs."""
@@ -254,13 +278,14 @@ class NodeChanges:
         after = [graph for _, graph in subgraphs(other)]
         if not after:
             return
-        scopes = list(pair.old.children(node, index, pair.opsets[0]))
+        before = list(subgraphs(node))
         source = pair.inferred.node[index] if pair.inferred is not None else None
-        inferred = [None] * len(scopes) if source is None else [graph for _, graph in subgraphs(source)]
-        if len(scopes) != len(after):
+        inferred = [None] * len(before) if source is None else [graph for _, graph in subgraphs(source)]
+        if len(before) != len(after):
             return
-        for which, (scope, new, types) in enumerate(zip(scopes, after, inferred, strict=True)):
-            self._match(GraphPair(scope, new, types, pair.opsets, pair, (*pair.place, index, which)))
+        for which, ((attribute, old), new, types) in enumerate(zip(before, after, inferred, strict=True)):
+            place, where = (*pair.place, index, which), pair.path_to(node, attribute)
+            self._match(GraphPair(pair.original, old, new, types, pair.opsets, where, pair, place))
 
 
 def _makers(nodes: list[NodeProto]) -> dict[str, int]:

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
-from ...graph.model import Model
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, subgraphs
 from ...structure.inlining import Key
+from ..original import Original
 from .changed_nodes import ChangedNode, GraphPair, NodeChanges
+from .dependence import MANY, depends_on_data
 
 MAX_NODES = 2000
 """The largest number of nodes of the original in a region."""
@@ -74,7 +75,7 @@ class RegionFinder:
     """Finds the regions of a conversion from the unconverted `original` to `result`. `units` are as for `NodeChanges`."""
 
     def __init__(
-        self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
+        self, original: Original, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
     ) -> None:
         self._aliases = aliases
         self._nodes = NodeChanges(original, result, aliases, units)
@@ -109,11 +110,11 @@ class RegionFinder:
     # -- what belongs together
 
     def _join(self) -> None:
-        """Join nodes that are connected by a value that only one of the models has, unless it is a constant."""
+        """Join nodes that are connected by a value that only one of the models has, unless each region can compute it anew."""
         for changed in self._nodes.changed.values():
             pair, node = changed.pair, changed.node
             for name in free_reads(node):
-                if not pair.in_new(name) and name not in self._aliases and not self._is_constant(pair, name):
+                if self._is_gone(pair, name) and not _is_size(pair, name):
                     changed.join(self._find(self._nodes.changed, pair.old_maker(name)))
             for name in filter(None, node.output):
                 value = self._resolve(name)
@@ -126,13 +127,11 @@ class RegionFinder:
                 if maker is not None and maker[0].new_nodes[maker[1]].op_type != "Constant":
                     added.join(self._find(self._nodes.added, maker))
 
-    def _is_constant(self, pair: GraphPair, name: str) -> bool:
+    def _is_gone(self, pair: GraphPair, name: str) -> bool:
+        """Whether a node of the original, not a Constant, makes `name`, and the result has nothing in its place."""
         maker = pair.old_maker(name)
-        if maker is None:
-            return True
-        if maker[0].old_nodes[maker[1]].op_type == "Constant":
-            return True
-        return is_small_whole_numbers(pair.type(name)) and pair.constant(name) is not None
+        is_made = maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant"
+        return is_made and name not in self._aliases and not pair.in_new(name)
 
     def _find(self, where: dict[tuple[int, int], ChangedNode], place: tuple[GraphPair, int] | None) -> ChangedNode | None:
         return None if place is None else where.get((id(place[0]), place[1]))
@@ -206,13 +205,13 @@ class RegionFinder:
         region.new = [nodes[place] for place in sorted(nodes)]
 
     def _needed(self, region: Region, members: list[ChangedNode]) -> list[ChangedNode]:
-        """Further nodes that the region needs: makers of sequences that it reads, and nodes that lead to
-        values that only new nodes read.
+        """Further nodes that the region needs: makers of sequences that it reads, makers of sizes that the result lacks, and nodes
+        that lead to values that only new nodes read.
         """
-        sequences = [value for value in region.inputs.values() if value.pair.is_sequence(value.name)]
-        if not sequences and not region.foreign:
+        inner = [value for value in region.inputs.values() if value.pair.is_sequence(value.name) or self._is_gone(*value)]
+        if not inner and not region.foreign:
             return []
-        makers = [maker for pair, name in sequences if (maker := self._context(pair, name)) is not None]
+        makers = [maker for pair, name in inner if (maker := self._context(pair, name)) is not None]
         for name in region.foreign:
             makers += self._way(name, region)
         known = {changed.place for changed in members}
@@ -279,15 +278,18 @@ _WHOLE_NUMBERS = frozenset(
         TensorProto.UINT64,
     }
 )
-_SMALL = 8192
-"""The number of elements up to which a value may be sizes, axes or positions."""
+
+
+def _is_size(pair: GraphPair, name: str) -> bool:
+    """Whether the value is sizes, axes or the like that follow from constants and lengths alone."""
+    return is_small_whole_numbers(pair.type(name)) and not depends_on_data(pair, name)
 
 
 def is_small_whole_numbers(kind: TypeProto | None) -> bool:
     """Whether a value may be sizes, axes, positions or the like: it has integers, and few elements as far as is known."""
     if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.elem_type not in _WHOLE_NUMBERS:
         return False
-    return element_count(kind) <= _SMALL
+    return element_count(kind) <= MANY
 
 
 def element_count(kind: TypeProto) -> int:

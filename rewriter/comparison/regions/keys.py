@@ -10,18 +10,16 @@ from onnx import NodeProto, TensorProto, TypeProto
 
 from ...opsets.type_protos import Shape, shape_of, type_string
 from .changed_nodes import ChangedNode, GraphPair
+from .dependence import FEW
 from .division import Input, Region, element_count, is_small_whole_numbers
-
-FEW = 64
-"""The number of elements up to which a floating-point constant is used as it is, as scales, bounds and
-exponents; larger ones are weights.
-"""
+from .observation import Observations
 
 
 class RegionKeys:
     """Makes the keys of regions, from operators, attributes, connections, types, shapes, and small constants."""
 
-    def __init__(self) -> None:
+    def __init__(self, observations: Observations) -> None:
+        self._observations = observations
         self._kinds: dict[bytes, _Kind] = {}
 
     def of_region(self, region: Region) -> Hashable:
@@ -73,7 +71,7 @@ class RegionKeys:
         kind = self._kinds.get(data)
         if kind is None:
             kind = self._kinds[data] = _Kind.of(declared)
-        if kind.may_decide and (constant := _constant_of(value, kind.is_whole)) is not None:
+        if kind.may_decide and (constant := _constant_of(value, kind.is_whole, self._observations)) is not None:
             return constant.dtype.str, constant.shape, _bytes(constant)
         if not kind.symbols:
             return data
@@ -124,17 +122,17 @@ def _is_few(kind: TypeProto) -> bool:
     return kind.WhichOneof("value") == "tensor_type" and element_count(kind) <= FEW
 
 
-def small_constant(value: Input) -> np.ndarray | None:
+def small_constant(value: Input, observations: Observations) -> np.ndarray | None:
     """The value of a constant that may decide what a node does, which are integers, and a few floating-point numbers; else None."""
     kind = value.pair.type(value.name)
     if kind is None:
         return None
     is_whole = is_small_whole_numbers(kind)
-    return _constant_of(value, is_whole) if is_whole or _is_few(kind) else None
+    return _constant_of(value, is_whole, observations) if is_whole or _is_few(kind) else None
 
 
-def _constant_of(value: Input, is_whole: bool) -> np.ndarray | None:
+def _constant_of(value: Input, is_whole: bool, observations: Observations) -> np.ndarray | None:
     """The value of a small constant, else None. Integers count also if they are computed from constants."""
     maker = value.pair.old_maker(value.name)
     is_stored = maker is None or maker[0].old_nodes[maker[1]].op_type == "Constant"
-    return value.pair.constant(value.name) if is_stored or is_whole else None
+    return observations.constant(value) if is_stored or is_whole else None

@@ -7,20 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
-from ...graph.model import Model
 from ...onnx_model.protos import subgraphs
-from ...opsets.type_protos import Shape, shape_of, symbol
+from ...opsets.type_protos import shape_of, symbol
 from ...storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ...storage.skeleton import Skeleton
 from ...structure.declarations import DECLARED_SIZE
 from ...structure.function_calls import nodes_run
+from ..original import Original
 from .changed_nodes import constant_tensor
+from .dependence import FEW
 from .division import MAX_NODES, Input, Region, element_count, free_reads
-from .keys import FEW, small_constant
-from .observation import Seen, is_computed_constant, is_given
+from .keys import small_constant
+from .observation import Observations, Seen, is_given
 
 _MAX_ELEMENTS = 1 << 22
 """The number of elements in the inputs of a region above which dimensions over 64 are reduced."""
@@ -52,9 +54,10 @@ class Plan(NamedTuple):
 class RegionModels:
     """Makes the two models of a region."""
 
-    def __init__(self, original: Model, result: Skeleton) -> None:
+    def __init__(self, original: Original, result: Skeleton, observations: Observations) -> None:
         self._original = original
         self._result = result
+        self._observations = observations
 
     def plans(self, region: Region) -> list[Plan]:
         """Ways to fill the inputs, the cheapest first. The first verdict "equal" counts; if there is none, the last verdict.
@@ -66,26 +69,19 @@ class RegionModels:
         is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
         return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
 
-    def weak_plans(self, region: Region) -> list[Plan]:
-        """A plan for each rank that the computed inputs may have; none where the program takes one for a constant."""
-        if any(is_computed_constant(value) and not is_given(value) for value in region.inputs.values() if value.name):
-            return []
+    @staticmethod
+    def weak_plans() -> list[Plan]:
+        """A plan for each rank that the computed inputs may have."""
         return [Plan(rank=rank, weak=True) for rank in range(_MAX_RANK + 1)]
 
     def contradicts(self, region: Region, seen: Seen) -> bool:
-        """Whether a run of the original has other shapes, or other values in place of constants, than the plans assume."""
+        """Whether a run of the original has other shapes than the plans assume."""
         symbols: dict[str, int] = {}
         for name, value in region.inputs.items():
-            if not value.name or value.name not in seen.shapes:
-                continue
-            constant = small_constant(value)
-            if constant is not None:
-                found = seen.values.get(value.name)
-                if found is not None and (found.shape != constant.shape or found.tobytes() != constant.tobytes()):
-                    return True
+            if not value.name or value.name not in seen.shapes or self._constant_of(value) is not None:
                 continue
             try:
-                kind = _input_type(name, value, {}, Plan())
+                kind = self._input_type(name, value, {}, Plan())
             except UnfitError:
                 continue
             if not _fits(kind, seen.shapes[value.name], symbols):
@@ -94,11 +90,11 @@ class RegionModels:
 
     def by_rank(self, region: Region) -> list[Plan]:
         """A plan for each rank that inputs of unknown rank may have; none where every rank is known."""
-        unknown = any(_is_unranked(value) for value in region.inputs.values())
+        unknown = any(self._is_unranked(value) for value in region.inputs.values())
         return [Plan(rank=rank) for rank in range(_MAX_RANK + 1)] if unknown else []
 
     def _plans(self, region: Region) -> list[Plan]:
-        sizes = [_elements(value) for value in region.inputs.values() if value.name and small_constant(value) is None]
+        sizes = [_elements(value) for value in region.inputs.values() if value.name and self._constant_of(value) is None]
         weights = [name for name, value in region.inputs.items() if value.name and self._stored(name, value) is not None]
         if any(
             tensor.data_type != TensorProto.STRING and raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()
@@ -117,7 +113,7 @@ class RegionModels:
         for name, value in region.inputs.items():
             tensor = self._constant(name, value, plan, budget)
             if tensor is None:
-                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes, plan)))
+                inputs.append(onnx.ValueInfoProto(name=name, type=self._input_type(name, value, sizes, plan)))
             else:
                 constants.append(tensor)
         old = [_inlined(_renamed(node, region.renamed), self._original.skeleton, budget) for node in region.old]
@@ -158,7 +154,7 @@ class RegionModels:
         if not value.name:
             raise UnfitError(f"what replaces it reads '{name}', which only the result has")
         seen = None if plan.seen is None or is_given(value) else plan.seen.values.get(value.name)
-        array = small_constant(value) if seen is None else seen
+        array = self._constant_of(value) if seen is None else seen
         if array is not None:
             return tensor_of(array, name)
         stored = self._stored(name, value) if plan.with_values else None
@@ -173,7 +169,7 @@ class RegionModels:
         weight = self._weight(value)
         if weight is not None:
             return weight, self._original.skeleton
-        if small_constant(value) is not None or value.pair.old_maker(value.name) is None:
+        if self._constant_of(value) is not None or value.pair.old_maker(value.name) is None:
             return None
         tensor, maker = value.pair.new_tensor(name), value.pair.new_maker(name)
         tensor = constant_tensor(maker[0].new_nodes[maker[1]]) if maker is not None else tensor
@@ -183,13 +179,45 @@ class RegionModels:
         """The tensor with the value of an input, from an initializer or a Constant node; None where there
         is none or it is small.
         """
-        if small_constant(value) is not None:
+        if self._constant_of(value) is not None:
             return None
-        tensor = value.pair.old.constants.tensor(value.name)
+        tensor = value.pair.tensor(value.name)
         maker = value.pair.old_maker(value.name)
         if tensor is not None or maker is None:
             return tensor
         return constant_tensor(maker[0].old_nodes[maker[1]])
+
+    def _is_unranked(self, value: Input) -> bool:
+        """Whether the input is an input of the models, a tensor of unknown rank."""
+        kind = value.pair.type(value.name) if value.name and self._constant_of(value) is None else None
+        if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.HasField("shape"):
+            return False
+        return self._observations.sizes(value) is None
+
+    def _input_type(self, name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -> TypeProto:
+        kind = value.pair.type(value.name)
+        if kind is None or kind.WhichOneof("value") is None:
+            raise UnfitError(f"the type of '{name}' is unknown")
+        kind = TypeProto.FromString(kind.SerializeToString())
+        if kind.WhichOneof("value") == "tensor_type" and plan.seen is not None and value.name in plan.seen.shapes:
+            return helper.make_tensor_type_proto(kind.tensor_type.elem_type, plan.seen.shapes[value.name])
+        if kind.WhichOneof("value") == "tensor_type" and plan.weak and not is_given(value):
+            return helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * (plan.rank or 0))
+        if kind.WhichOneof("value") == "tensor_type":
+            sizes_seen = self._observations.sizes(value)
+            if sizes_seen is None and plan.rank is not None:
+                sizes_seen = (None,) * plan.rank
+            _fill_sizes(kind.tensor_type, sizes_seen)
+            for axis, dim in enumerate(kind.tensor_type.shape.dim):
+                if plan.declared_from is not None and axis >= plan.declared_from and symbol(dim).startswith(DECLARED_SIZE):
+                    dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
+                if dim.dim_value in sizes:
+                    dim.dim_value = sizes[dim.dim_value]
+        return kind
+
+    def _constant_of(self, value: Input) -> np.ndarray | None:
+        """The value of a small constant, else None."""
+        return small_constant(value, self._observations)
 
     def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
         """The stored tensors that only the result has, as far as the region needs them."""
@@ -237,36 +265,6 @@ def _has_declared_sizes(value: Input) -> bool:
     return kind is not None and any(symbol(dim).startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
 
 
-def _is_unranked(value: Input) -> bool:
-    """Whether the input is an input of the models, a tensor of unknown rank."""
-    kind = value.pair.type(value.name) if value.name and small_constant(value) is None else None
-    if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.HasField("shape"):
-        return False
-    return value.pair.old.types.proven_shape(value.name) is None
-
-
-def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -> TypeProto:
-    kind = value.pair.type(value.name)
-    if kind is None or kind.WhichOneof("value") is None:
-        raise UnfitError(f"the type of '{name}' is unknown")
-    kind = TypeProto.FromString(kind.SerializeToString())
-    if kind.WhichOneof("value") == "tensor_type" and plan.seen is not None and value.name in plan.seen.shapes:
-        return helper.make_tensor_type_proto(kind.tensor_type.elem_type, plan.seen.shapes[value.name])
-    if kind.WhichOneof("value") == "tensor_type" and plan.weak and not is_given(value):
-        return helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * (plan.rank or 0))
-    if kind.WhichOneof("value") == "tensor_type":
-        proven = value.pair.old.types.proven_shape(value.name)
-        if proven is None and plan.rank is not None:
-            proven = (None,) * plan.rank
-        _fill_sizes(kind.tensor_type, proven)
-        for axis, dim in enumerate(kind.tensor_type.shape.dim):
-            if plan.declared_from is not None and axis >= plan.declared_from and symbol(dim).startswith(DECLARED_SIZE):
-                dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
-            if dim.dim_value in sizes:
-                dim.dim_value = sizes[dim.dim_value]
-    return kind
-
-
 def _outputs(region: Region) -> list[onnx.ValueInfoProto]:
     """The outputs, with the element types of tensors: a runtime that gives other types computes something else."""
     outputs = [onnx.ValueInfoProto(name=name) for name in region.outputs]
@@ -287,15 +285,13 @@ def _fits(kind: TypeProto, shape: Sequence[int], symbols: dict[str, int]) -> boo
     return len(known) == len(shape) and list(bound) == list(shape)
 
 
-def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
-    """Set the sizes that inference of the whole model does not know but rules do: what a rule wrote may be
-    right for these sizes only.
-    """
-    if proven is not None and not tensor.HasField("shape"):
-        tensor.shape.CopyFrom(TensorShapeProto(dim=[TensorShapeProto.Dimension()] * len(proven)))
-    if proven is not None and len(proven) == len(tensor.shape.dim):
-        for dim, size in zip(tensor.shape.dim, proven, strict=True):
-            if isinstance(size, int) and dim.WhichOneof("value") != "dim_value":
+def _fill_sizes(tensor: TypeProto.Tensor, seen: Sequence[int | None] | None) -> None:
+    """Set the sizes that inference does not know and that all runs have: what a rule wrote may be right for these sizes only."""
+    if seen is not None and not tensor.HasField("shape"):
+        tensor.shape.CopyFrom(TensorShapeProto(dim=[TensorShapeProto.Dimension()] * len(seen)))
+    if seen is not None and len(seen) == len(tensor.shape.dim):
+        for dim, size in zip(tensor.shape.dim, seen, strict=True):
+            if size is not None and dim.WhichOneof("value") != "dim_value":
                 dim.dim_value = size
 
 

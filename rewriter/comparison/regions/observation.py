@@ -20,7 +20,6 @@ from ...execution.budget import Budget
 from ...execution.effort import Weigh
 from ...execution.messages import Failure, Outputs, RejectedError
 from ...execution.model_client import Session, Worker
-from ...graph.model import Model
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.meanings import Semantics
 from ...onnx_model.protos import GraphLike, bind_attributes, captured, reads, subgraphs
@@ -31,18 +30,19 @@ from ..inputs.choice import SampleError
 from ..inputs.description import description_of
 from ..inputs.samples import InputSpace, Samples
 from ..judging.runtime_defects import known_defects
+from ..original import Original
 from .changed_nodes import GraphPair, constant_tensor
-from .division import Input, is_small_whole_numbers
-from .keys import FEW
+from .dependence import MANY, depends_on_data, is_weight
+from .division import Input, element_count, is_small_whole_numbers
 
 MOST_RUNS = 3
 """The number of runs that are observed, of other sizes where sizes are open."""
+LEAST_RUNS = 2
+"""The number of runs where no size is open, which tell constants from what depends on the inputs."""
 MOST_TRIED = 24
 """The number of samples that are tried."""
 MOST_REFERENCE_NODES = 1000
 """The number of nodes of the largest graph that onnx.reference runs where onnxruntime cannot."""
-_KEPT = 8192
-"""The number of elements up to which integers are kept as they are."""
 _FILLS: dict[int, float] = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE), 0.02),
     **dict.fromkeys((TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64), 1),
@@ -76,7 +76,7 @@ class Seen(NamedTuple):
 class Observations:
     """What is seen of the values that regions read, in runs of the original."""
 
-    def __init__(self, original: Model, pairs: Sequence[GraphPair], inputs: Iterable[Input], runner: Runner) -> None:
+    def __init__(self, original: Original, pairs: Sequence[GraphPair], inputs: Iterable[Input], runner: Runner) -> None:
         """Prepare to observe the `inputs` of regions in the graphs `pairs` of the original."""
         self._original = original
         self._pairs = pairs
@@ -84,6 +84,8 @@ class Observations:
         self._runner = runner
         self._names: dict[int, dict[str, None]] = {}
         self._seen: dict[int, list[Seen]] = {}
+        self._constants: dict[tuple[int, str], np.ndarray | None] = {}
+        self._has_open_sizes = True
         for value in inputs:
             home = value.pair.home(value.name)
             if home is not None and not is_given(value):
@@ -94,6 +96,39 @@ class Observations:
         home = value.pair.home(value.name)
         return [] if home is None else [seen for seen in self._runs(home) if value.name in seen.shapes]
 
+    def constant(self, value: Input) -> np.ndarray | None:
+        """The value of an input that is the same in every run: it is stored, or made of constants and lengths, and equal in all
+        runs that were observed. Else None.
+        """
+        home = value.pair.home(value.name)
+        if home is None:
+            return None
+        key = id(home), value.name
+        if key not in self._constants:
+            stored = value.pair.stored_value(value.name)
+            self._constants[key] = self._observed_constant(value) if stored is None else stored
+        return self._constants[key]
+
+    def _observed_constant(self, value: Input) -> np.ndarray | None:
+        if not _may_be_constant(value):
+            return None
+        runs = self.of(value)
+        found = [array for seen in runs if isinstance(array := seen.values.get(value.name), np.ndarray)]
+        if len(found) < len(runs) or not self._are_enough(found):
+            return None
+        return found[0] if all(_is_same(array, found[0]) for array in found) else None
+
+    def sizes(self, value: Input) -> tuple[int | None, ...] | None:
+        """The dimensions of an input that were the same in all runs that were observed, None for others; None for no runs."""
+        found = [seen.shapes[value.name] for seen in self.of(value)]
+        if not self._are_enough(found) or len(set(map(len, found))) > 1:
+            return None
+        return tuple(dims[0] if len(set(dims)) == 1 else None for dims in zip(*found, strict=True))
+
+    def _are_enough(self, runs: Sequence[object]) -> bool:
+        """Whether what is the same in all these runs does not depend on the open sizes of the inputs."""
+        return len(runs) > (1 if self._has_open_sizes else 0)
+
     def _runs(self, pair: GraphPair) -> list[Seen]:
         if id(pair) not in self._seen:
             self._seen[id(pair)] = []  # a function that calls itself has no runs
@@ -103,8 +138,8 @@ class Observations:
     def _run(self, pair: GraphPair) -> Iterator[Seen]:
         names = list(self._names.get(id(pair), {}))
         kept = list(dict.fromkeys(self._passed_on(pair)))
-        if pair.parent is None and isinstance(pair.old.graph, GraphProto):
-            model = self._whole(pair.old.graph, names, kept)
+        if pair.parent is None and isinstance(pair.old, GraphProto):
+            model = self._whole(pair.old, names, kept)
             yield from self._on_samples(model, names, kept)
             return
         for inputs in self._arguments(pair):
@@ -136,13 +171,13 @@ class Observations:
     def _whole(self, graph: GraphProto, names: Sequence[str], kept: Sequence[str]) -> ModelProto:
         stored = {tensor.name for tensor in graph.initializer}
         inputs = [value for value in graph.input if value.name not in stored]
-        return self._model(graph, inputs, [*graph.initializer], names, kept, self._original.main.opset)
+        return self._model(graph, inputs, [*graph.initializer], names, kept, self._original.opset)
 
     def _body(self, pair: GraphPair, inputs: Mapping[str, Any], names: Sequence[str], kept: Sequence[str]) -> ModelProto:
         declared = [
             helper.make_tensor_value_info(name, element_type_of(array.dtype), array.shape) for name, array in inputs.items()
         ]
-        graph = pair.old.graph
+        graph = pair.old
         stored = [*graph.initializer] if isinstance(graph, GraphProto) else []
         return self._model(graph, declared, stored, names, kept, pair.opsets[0])
 
@@ -197,9 +232,7 @@ class Observations:
 
     def _keep(self, tensor: TensorProto, opset: int) -> bool:
         """Whether the elements of `tensor` are used; they are read then."""
-        elements = int(np.prod(tensor.dims, dtype=np.int64))
-        is_whole = tensor.data_type in (TensorProto.INT32, TensorProto.INT64)
-        if tensor.data_type in _FILLS and elements > (_KEPT if is_whole else FEW) and opset >= _CONSTANT_OF_SHAPE:
+        if tensor.data_type in _FILLS and is_weight(tensor) and opset >= _CONSTANT_OF_SHAPE:
             return False
         payload = self._original.skeleton.payload(tensor) if is_external(tensor) else None
         if payload is not None:
@@ -210,7 +243,7 @@ class Observations:
 
     def _arguments(self, pair: GraphPair) -> list[dict[str, Any]]:
         """The inputs of a body, and the values that it captures, in each run of the graph around it."""
-        graph = pair.old.graph
+        graph = pair.old
         if isinstance(graph, FunctionProto):
             found = [
                 dict(zip(graph.input, [seen.values.get(name) for name in call.input], strict=False))
@@ -226,7 +259,7 @@ class Observations:
         ]
 
     def _inputs_of_body(self, pair: GraphPair, outer: GraphPair, seen: Seen) -> dict[str, Any] | None:
-        graph, node = pair.old.graph, outer.old_nodes[pair.place[-2]]
+        graph, node = pair.old, outer.old_nodes[pair.place[-2]]
         assert isinstance(graph, GraphProto)
         found = {name: seen.values.get(name) for name in captured(graph)}
         given = [seen.values.get(name) for name in node.input]
@@ -252,6 +285,7 @@ class Observations:
             if isinstance(about, Failure):
                 continue
             space = InputSpace(about, about, Samples(), {})
+            self._has_open_sizes = space.has_open_sizes
             self._weigh(engine, space.shapes(next(iter(space.choices()))))
             with self._opened(engine) as session:
                 tried: set[Any] = set()
@@ -267,7 +301,7 @@ class Observations:
                     if isinstance(answer, Outputs):
                         found += 1
                         yield _seen(answer, inputs, names, kept)
-                    if found == (MOST_RUNS if space.has_open_sizes else 1) or len(tried) == MOST_TRIED:
+                    if found == (MOST_RUNS if space.has_open_sizes else LEAST_RUNS) or len(tried) == MOST_TRIED:
                         break
                     if isinstance(answer, Failure) and answer.kind == "timeout":
                         return
@@ -329,41 +363,51 @@ def is_given(value: Input) -> bool:
     home = value.pair.home(value.name)
     if home is None:
         return False
-    main = home.parent is None and isinstance(home.old.graph, GraphProto)
+    main = home.parent is None and isinstance(home.old, GraphProto)
     maker = home.old_makers.get(value.name)
-    is_stored = value.name in home.old.initializers or (maker is not None and home.old_nodes[maker].op_type == "Constant")
-    return is_stored or (main and value.name in home.old.inputs) or (maker is not None and _is_foreign(home, value.name))
+    is_stored = value.name in home.stored or (maker is not None and home.old_nodes[maker].op_type == "Constant")
+    return is_stored or (main and value.name in home.inputs) or (maker is not None and _is_foreign(home, value.name))
 
 
 def _is_foreign(pair: GraphPair, name: str) -> bool:
     """Whether a node of another domain than ONNX's makes `name`, and the model states its shape."""
-    node, declared = pair.old_nodes[pair.old_makers[name]], pair.old.types.declared(name)
-    local = {(body.domain, body.name) for body in pair.old.model.proto.functions}
+    node, declared = pair.old_nodes[pair.old_makers[name]], pair.declared(name)
+    local = {(body.domain, body.name) for body in pair.original.proto.functions}
     is_foreign = node.domain not in DEFAULT_DOMAINS and (node.domain, node.op_type) not in local
     return is_foreign and declared is not None and bool(declared.tensor_type.shape.dim)  # no dimensions: often, nobody knew
 
 
-def is_computed_constant(value: Input) -> bool:
-    """Whether the program takes the value, which nodes compute, for a constant."""
+def _may_be_constant(value: Input) -> bool:
+    """Whether nodes compute the value from constants and lengths alone, so that it may be the same in every run."""
     maker = value.pair.old_maker(value.name)
-    return maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant" and value.pair.constant(value.name) is not None
+    return maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant" and not depends_on_data(*value)
 
 
 def _may_be_sizes(value: Input) -> bool:
     """Whether the value may decide how a node works, which random numbers in its place would not."""
-    return is_small_whole_numbers(value.pair.type(value.name)) or is_computed_constant(value)
+    kind = value.pair.type(value.name)
+    return is_small_whole_numbers(kind) or ((kind is None or element_count(kind) <= MANY) and _may_be_constant(value))
+
+
+def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether both hold the same bits."""
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and _bits(one) == _bits(other)
+
+
+def _bits(array: np.ndarray) -> bytes | list[str]:
+    return array.ravel().tolist() if array.dtype.hasobject else array.tobytes()
 
 
 def _read_by(pair: GraphPair) -> list[str]:
     """What the body `pair` captures, and the inputs of the node that holds it."""
     assert pair.parent is not None
-    graph, node = pair.old.graph, pair.parent.old_nodes[pair.place[-2]]
+    graph, node = pair.old, pair.parent.old_nodes[pair.place[-2]]
     assert isinstance(graph, GraphProto)
     return [*captured(graph), *filter(None, node.input)]
 
 
 def _calls(pair: GraphPair, function: GraphPair) -> Iterator[NodeProto]:
-    graph = function.old.graph
+    graph = function.old
     if isinstance(graph, FunctionProto):
         yield from list(_calls_of(pair, graph))[:1]
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import onnx
 from onnx import GraphProto, TypeProto
 
-from ...engine.narrow_types import lost_types
-from ...graph.model import Model
 from ...onnx_model.protos import GraphLike
 from ...storage.skeleton import Skeleton
 from ...structure.survey import all_graphs
+from ..original import Original
 
 _MARK = " (widened)"
 
 
-def with_own_names(original: Model, result: Skeleton) -> Skeleton:
-    """A copy of `result` with other names for the values whose element type in `original` was replaced by a wider one.
+def with_own_names(original: Original, result: Skeleton, widened: Collection[int]) -> Skeleton:
+    """A copy of `result` with other names for the values whose element type in `original` is one of `widened`, which the conversion
+    replaced by wider ones; as numbers of TensorProto.DataType.
 
     A comparison takes values of the same name for equal; this keeps it from comparing numbers of two types.
     """
-    lost = lost_types(original, result.proto)
-    names = {name for name, kind in _types(original) if _element_type(kind) in lost} if lost else set()
+    names = {name for name, kind in _types(original) if _element_type(kind) in widened} if widened else set()
     if not names:
         return result
     proto = onnx.ModelProto()
@@ -32,9 +31,10 @@ def with_own_names(original: Model, result: Skeleton) -> Skeleton:
     return Skeleton(proto, result.file, result.base_dir, result.locations)
 
 
-def _types(model: Model) -> Iterator[tuple[str, TypeProto]]:
+def _types(model: Original) -> Iterator[tuple[str, TypeProto]]:
     """The values of `model` with their types, as far as these are known."""
-    graphs = [*all_graphs(model.inferred or model.proto), *model.inferred_functions.values()]
+    believed = model.proto if model.evidence is None else model.evidence.believed
+    graphs = [*all_graphs(believed), *model.inferred_functions.values()]
     for graph in graphs:
         if isinstance(graph, GraphProto):
             yield from ((value.name, value.type) for value in (*graph.value_info, *graph.output, *graph.input))

@@ -63,9 +63,7 @@ class Original:
 
     @cached_property
     def _stored_inputs(self) -> frozenset[str]:
-        graph = self.proto.graph
-        inputs = {value.name for value in graph.input}
-        return frozenset(tensor.name for tensor in graph.initializer if tensor.name in inputs)
+        return declarations.stored_inputs(self.proto)
 
     @cached_property
     def input_symbols(self) -> frozenset[str]:
@@ -140,16 +138,4 @@ class Original:
         return {} if self.inferred is None else function_inference.infer_functions(self.inferred)
 
     def _without_defaults(self) -> bytes:
-        """The original model without the initializers that callers may override, because inference would rely on their values, and
-        with those types of inputs that hold for stored values too.
-        """
-        if not self._stored_inputs:
-            return self.original
-        proto = onnx.ModelProto.FromString(self.original)
-        types = declarations.types_with_values(proto.graph, self.overridable)
-        for value in proto.graph.input:
-            value.type.CopyFrom(types.get(value.name, value.type))
-        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.overridable]
-        del proto.graph.initializer[:]
-        proto.graph.initializer.extend(stored)
-        return proto.SerializeToString()
+        return declarations.without_defaults(self.original, self._stored_inputs, self.overridable)

@@ -16,12 +16,12 @@ from split_rewrite import rewriter
 from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_region import compare_nodes
-from split_rewrite.rewriter.comparison.regions.changed_nodes import GraphPair
+from split_rewrite.rewriter.comparison.original import Original
+from split_rewrite.rewriter.comparison.regions import changed_nodes
 from split_rewrite.rewriter.comparison.settings import Settings
 from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.engine import conversion
 from split_rewrite.rewriter.errors import CompareError, InvalidModelError, SplitRewriteError
-from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.opsets import partial
 from split_rewrite.rewriter.storage import read
 from split_rewrite.rewriter.storage.skeleton import Skeleton
@@ -38,7 +38,7 @@ def compared(
     tolerance: Tolerance | None = None,
     runtime: str = "auto",
 ) -> Comparison:
-    before = Model(Skeleton.of(original), constants_as_initializers=True)
+    before = Original(Skeleton.of(original))
     return compare_nodes(before, Skeleton.of(result), aliases or {}, Settings(runtime=runtime, tolerance=tolerance or Tolerance()))  # type: ignore[arg-type]
 
 
@@ -435,7 +435,7 @@ def test_what_a_branch_that_became_a_constant_is_folded_into(factor: float, stat
 def test_weights_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """MatMul has another definition at 13, and its 64 MiB of weights are not needed to run it."""
     path = _big(tmp_path / "big.onnx")
-    before = Model(read(path), constants_as_initializers=True)
+    before = Original(read(path))
     assert before.skeleton.proto.ByteSize() < 10_000
     result = read(path)
     result.proto.opset_import[0].version = 13
@@ -497,6 +497,25 @@ def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
     assert compared(model(text, 13), result).status == "equal"
 
 
+SIZES = """g (float[N,6] x) => (float[A,B] p, float[C,D] q) <int64[1] one = {1}, int64[1] two = {2}> {
+    r = Relu (x) s = Shape (r) w = Gather (s, one) h = Div (w, two) sizes = Concat <axis = 0> (h, h) p, q = Split <axis = 1> (x, sizes) }"""
+
+
+@pytest.mark.parametrize(("sizes", "status"), [("3, 3", "equal"), ("2, 4", "different")])
+def test_sizes_that_the_result_has_folded_are_computed_by_the_original(sizes: str, status: str) -> None:
+    after = f"g (float[N,6] x) => (float[A,B] p, float[C,D] q) <int64[2] k = {{{sizes}}}> {{ p, q = Split <axis = 1> (x, k) }}"
+    assert pair(SIZES, after, (13, 13)).status == status
+
+
+@pytest.mark.parametrize(("axis", "status"), [(1, "equal"), (0, "different")])
+def test_axes_that_both_compute_are_those_of_the_runs(axis: int, status: str) -> None:
+    before = """g (float[N,4] x) => (float[A,B] y, int64[1] z) <int64[1] k = {2}> {
+        r = Relu (x) s = Shape (r) t = Shape (s) one = Sub (k, t) two = Add (one, t) three = Sub (two, one) axis = Sub (three, k)
+        a = Add (axis, k) b = Div (a, k) c = Mul (b, b) y = ReduceSum (x, c) z = Identity (c) }"""
+    after = before.replace("ReduceSum (x, c)", f"ReduceSum <axes = [{axis}]> (x)")
+    assert pair(before, after, (13, 11)).status == status
+
+
 @pytest.mark.parametrize("gelu", ["none", "tanh"])
 def test_last_bits_that_a_cast_rounds_are_judged_node_by_node(gelu: str, tmp_path: Path) -> None:
     text = f"""g (float[64] x) => (int32[64] y) <float k = {{1e6}}> {{
@@ -512,8 +531,8 @@ def test_a_rule_that_was_misled_by_inference_is_found(monkeypatch: pytest.Monkey
     before = "g (float[N,4] x, int64[2] s) => (float[A,B] y) { r = Relu (x)\n h = Reshape (r, s)\n y = Softmax <axis = 0> (h) }"
     after = "g (float[N,4] x, int64[2] s) => (float[A,B] y) { r = Relu (x)\n h = Reshape (r, s)\n y = Div (h, h) }"
     planted = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [1, 4])
-    known_types = GraphPair._known_types
-    monkeypatch.setattr(GraphPair, "_known_types", lambda self: {**known_types(self), "h": planted})
+    types_in = changed_nodes._types_in
+    monkeypatch.setattr(changed_nodes, "_types_in", lambda graph: {**types_in(graph), "h": planted})
     found = pair(before, after)
     assert found.status == "different" and "Softmax" in found.reason
 
@@ -595,7 +614,7 @@ def test_a_wrong_function_of_the_result_is_found() -> None:
     (soft,) = (node for node in result.functions[0].node if node.op_type == "Softmax")
     soft.op_type = "LogSoftmax"
     unit = frozenset({("l", "soft", "")})
-    before = Model(Skeleton.of(original), constants_as_initializers=True)
+    before = Original(Skeleton.of(original))
     found = compare_nodes(before, Skeleton.of(result), {}, units=unit)
     assert found.status == "different"
     assert "soft 'y' (main graph)" in found.reason

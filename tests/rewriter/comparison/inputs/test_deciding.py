@@ -29,10 +29,10 @@ from split_rewrite.rewriter.comparison.inputs.description import Description, de
 from split_rewrite.rewriter.comparison.inputs.readers import Reading
 from split_rewrite.rewriter.comparison.inputs.samples import InputSpace
 from split_rewrite.rewriter.comparison.judging.differences import are_one_value, excused, is_empty
+from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.verdicts import Comparison
 from split_rewrite.rewriter.execution.messages import Outputs
 from split_rewrite.rewriter.execution.model_client import Worker
-from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 pytest.importorskip("onnxruntime")
@@ -126,7 +126,7 @@ def test_what_is_wrong_in_a_region_is_different(worker: Worker, one: onnx.ModelP
 
 def test_node_by_node_the_samples_are_the_same() -> None:
     one, other, _ = PAIRS["Clip to 127 and to 128"]
-    found = compare_nodes(Model(Skeleton.of(one), constants_as_initializers=True), Skeleton.of(other), {})
+    found = compare_nodes(Original(Skeleton.of(one)), Skeleton.of(other), {})
     assert found.status == "different"
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from pathlib import Path
 
 import pytest
 from helpers import convert_version, model
 
+from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.regions.division import RegionFinder
 from split_rewrite.rewriter.comparison.regions.keys import RegionKeys
-from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.comparison.regions.observation import Observations, Runner
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 INPUTS = "float[n,8] x, float[n,8] w, float[m,8] v, double[n,8] d, float[4,8] f"
@@ -20,8 +24,9 @@ def keys(body: str, source: int, target: int, second: str = "float") -> list[Has
     """The keys of the regions that a conversion of the nodes `body` rewrites, then of the nodes that it leaves; `second` is the type of `c`."""
     original = model(f"g ({INPUTS}) => (float[i,j] a, {second}[k,l] c) {CONSTANTS} {{ {body} }}", source)
     result = convert_version(original, target, compare="off").model
-    finder = RegionFinder(Model(Skeleton.of(original), constants_as_initializers=True), result, {})
-    made = RegionKeys()
+    before = Original(Skeleton.of(original))
+    finder = RegionFinder(before, result, {})
+    made = RegionKeys(Observations(before, finder.pairs, [], Runner(Path(), [], Worker(), Budget(), None)))
     return [*map(made.of_region, finder.rewritten()), *map(made.of_node, finder.kept)]
 
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
 from helpers import convert_version, model
 from onnx import numpy_helper
 
+from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.regions.division import Region, RegionFinder
 from split_rewrite.rewriter.comparison.regions.models import Plan, RegionModels, UnfitError
-from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.comparison.regions.observation import Observations, Runner
+from split_rewrite.rewriter.execution.budget import Budget
+from split_rewrite.rewriter.execution.model_client import Worker
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 
 def regions(original: onnx.ModelProto, target: int) -> tuple[RegionModels, list[Region]]:
     """What makes the models of the regions of a conversion, and those regions."""
     result = convert_version(original, target, compare="off").model
-    known = Model(Skeleton.of(original), constants_as_initializers=True)
-    finder = RegionFinder(known, result, {})
-    return RegionModels(known, Skeleton.of(result)), [*finder.rewritten(), *(finder.cut([changed]) for changed in finder.kept)]
+    before = Original(Skeleton.of(original))
+    finder = RegionFinder(before, result, {})
+    observations = Observations(before, finder.pairs, [], Runner(Path(), [], Worker(), Budget(), None))
+    return RegionModels(before, Skeleton.of(result), observations), [
+        *finder.rewritten(),
+        *(finder.cut([changed]) for changed in finder.kept),
+    ]
 
 
 def test_a_region_becomes_its_nodes_before_and_after_with_small_constants() -> None:

@@ -8,12 +8,12 @@ import onnx
 import pytest
 from helpers import model
 
+from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.regions.changed_nodes import NodeChanges
 from split_rewrite.rewriter.comparison.regions.division import Input
 from split_rewrite.rewriter.comparison.regions.observation import Observations, Runner
 from split_rewrite.rewriter.execution.budget import Budget
 from split_rewrite.rewriter.execution.model_client import Worker
-from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 pytest.importorskip("onnxruntime")
@@ -25,7 +25,7 @@ def runner(folder: Path, *engines: str) -> Runner:
 
 def observed(proto: onnx.ModelProto, folder: Path, *names: str, body: int = 0) -> list[list[tuple[int, ...]]]:
     """The shapes of the values `names` of a graph, in each run."""
-    original = Model(Skeleton.of(proto), constants_as_initializers=True)
+    original = Original(Skeleton.of(proto))
     pairs = NodeChanges(original, proto, {}).pairs
     inputs = [Input(pairs[body], name) for name in names]
     observations = Observations(original, pairs, inputs, runner(folder, "onnxruntime"))
@@ -53,7 +53,7 @@ def test_the_branch_of_an_if_is_run_on_its_own(tmp_path: Path) -> None:
 def test_a_runtime_that_computes_a_node_wrongly_shows_nothing(kind: str, is_seen: bool, tmp_path: Path) -> None:
     """onnxruntime has no kernel for int32, and onnx.reference sorts what is not to be sorted."""
     proto = model(f"g ({kind}[3] x) => ({kind}[N] y) {{ h = Unique<sorted = 0> (x)\n y = Neg (h) }}", 13)
-    original = Model(Skeleton.of(proto), constants_as_initializers=True)
+    original = Original(Skeleton.of(proto))
     pairs = NodeChanges(original, proto, {}).pairs
     value = Input(pairs[0], "h")
     seen = Observations(original, pairs, [value], runner(tmp_path, "onnxruntime", "onnx.reference")).of(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from helpers import model
 from onnx import TensorProto, helper
 
+from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.regions.retyped import with_own_names
-from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 
@@ -17,8 +17,8 @@ def with_weight(kind: int) -> Skeleton:
 
 
 def named(original: int, result: int) -> list[str]:
-    model_ = Model(with_weight(original), constants_as_initializers=False)
-    after = with_own_names(model_, with_weight(result)).proto.graph
+    widened = {original} - {result}
+    after = with_own_names(Original(with_weight(original)), with_weight(result), widened).proto.graph
     return [after.initializer[0].name, *after.node[0].input, *after.node[0].output, *after.node[1].input, *after.node[1].output]
 
 
