@@ -122,11 +122,17 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
     a = _as_matrices(node, left, batch, rows, inner, sizes)
     b = _as_matrices(node, right, batch, inner, columns, sizes)
     product, letters = node.op.MatMul(a, b), [*batch, *rows, *columns]
-    if len(rows) == len(columns) == 1:
-        return product, "".join(letters)
+    if len(rows) <= 1 and len(columns) <= 1:
+        gone = _places_of_none(len(batch), rows, columns)
+        return (node.op.Squeeze(product, axes=gone) if gone else product), "".join(letters)
     # the lengths of a batch are those of the product: one of its operands may have broadcast
     lengths = [*(length(node, product, axis) for axis in range(len(batch))), *(sizes[letter] for letter in rows + columns)]
     return _reshape(node, product, lengths), "".join(letters)
+
+
+def _places_of_none(batch: int, rows: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Which axes of a stack of matrices have the length 1 because they stand for no letter; `batch` axes are before them."""
+    return [batch + place for place, letters in enumerate((rows, columns)) if not letters]
 
 
 def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: set[str]) -> _Operand:
@@ -168,10 +174,15 @@ def _as_matrices(
     order = [letters.index(letter) for letter in (*batch, *rows, *columns)]
     if order != list(range(len(order))):
         name = node.op.Transpose(name, perm=order)
-    if len(rows) == len(columns) == 1:
-        return name
-    lengths = [length(node, operand[0], letters.index(letter)) for letter in batch]
-    return _reshape(node, name, [*lengths, _product(node, rows, sizes), _product(node, columns, sizes)])
+    gone = _places_of_none(len(batch), rows, columns)
+    if len(rows) > 1 or len(columns) > 1:
+        if not batch:
+            return node.op.Flatten(name, axis=len(rows))
+        if len(batch) == 1 and gone:
+            return node.op.Unsqueeze(node.op.Flatten(name, axis=1), axes=gone)
+        lengths = [length(node, operand[0], letters.index(letter)) for letter in batch]
+        return _reshape(node, name, [*lengths, _product(node, rows, sizes), _product(node, columns, sizes)])
+    return node.op.Unsqueeze(name, axes=gone) if gone else name
 
 
 def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
@@ -185,7 +196,5 @@ def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
-    """Reshape `name` to the shape that `lengths`, vectors of one int64, make together."""
-    op = node.op
-    form = op.Concat(*lengths, axis=0) if lengths else op.int64([])
-    return op.Reshape(name, form)
+    """Reshape `name` to the shape that `lengths`, vectors of one int64, make together; a length may be 0."""
+    return node.op.Reshape(name, node.op.Concat(*lengths, axis=0), opset=14, allowzero=1)

@@ -96,8 +96,15 @@ def reduce_booleans_as_numbers(node: Node) -> None:
 
 @upgrade(("ReduceLogSum", "ReduceLogSumExp"), 28, exact=False)
 def reduce_integers_as_double(node: Node) -> None:
-    """Integers of types that opset 28 removes are reduced in double and cast back."""
+    """Integers of types that opset 28 removes are reduced in double and cast back.
+
+    onnxruntime 1.32 has no kernel for ReduceLogSumExp of opset 28, and computes its formula as it stands.
+    """
     kind = node.elem_type()
+    if node.op_type == "ReduceLogSumExp":
+        node.caution(
+            "onnxruntime 1.32 has no kernel for it at opset 28, and gives infinity where an exponential is beyond its type"
+        )
     if kind not in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64):
         return
     node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.DOUBLE))

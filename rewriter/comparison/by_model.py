@@ -7,6 +7,7 @@ operator wrongly proves nothing. Then the next runtime is asked; if none can tel
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime
 """For each runtime, the semantics that it does not follow."""
 _FOR_SAMPLES = 0.4
 """The share of what is planned that samples get."""
+_INSTEAD = 4
+"""The number of choices of inputs that are tried with positive and with large numbers in place of those that make NaN."""
 _LAST_BITS = (
     "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
     "opset, or a rule is wrong"
@@ -223,9 +226,28 @@ class _Judge:
             if not runs:
                 return Inconclusive(f"{found.reason}, on unusual inputs alone, which another runtime does not confirm")
             found = self._run_and_judge(engine, runs)
+        if isinstance(found, Comparison) and found.status == "different":
+            found, runs = self._where_defined(found, engine, runs)
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "different":
             return self._unless_by_onnxruntime(found, runs)
         return found
+
+    def _where_defined(self, found: Comparison, engine: str, runs: list[Run]) -> tuple[Comparison | Inconclusive, list[Run]]:
+        """`found`, a difference, or another verdict where NaN is sorted on some of the runs; and the runs that count.
+
+        In place of these, positive and large numbers are tried, of which fewer operators make NaN.
+        """
+        defined = self._evidence.without_sorted_nan(engine, runs)
+        if len(defined) == len(runs):
+            return found, runs
+        space = self._models.spaces[0]
+        usual = list(itertools.islice(space.choices(), _INSTEAD))
+        choices = [choice._replace(**{way: True}) for choice in usual for way in ("positive", "large")]
+        others = run_edges(self._pair.worker.open(self._pair.original, engine), space, choices)
+        others = self._evidence.without_sorted_nan(engine, others)
+        if not others:
+            return Inconclusive(f"{found.reason}, where NaN is sorted, on all inputs tried", hint=hint_at_inputs(space)), []
+        return self._run_and_judge(engine, defined + others), defined + others
 
     def _plan(self, engine: str) -> Plan | Inconclusive:
         """How many samples are run in `engine`; or that the budget suffices for none."""

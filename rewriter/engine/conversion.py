@@ -35,7 +35,7 @@ from .selection import Selection
 from .steps import Steps
 from .task import Task
 from .tidying import Tidying
-from .walk import Walk, hand_metadata_on
+from .walk import Walk, hand_on
 from .ways import Ways
 
 MAX_EXPANSIONS = 100_000
@@ -153,8 +153,8 @@ class Engine(Walk):
         nodes = self._work(node, scope.target, tidying)
         if node.changed and _was_read(scope, index, outputs):
             self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
-        if proto.metadata_props:
-            hand_metadata_on(proto, nodes)
+        if proto.metadata_props or proto.doc_string:
+            hand_on(proto, nodes)
         return nodes
 
     def _require_taken(self, node: Task) -> None:

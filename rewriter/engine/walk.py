@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from onnx import NodeProto
 
@@ -37,13 +37,21 @@ class Walk(ABC):
             _rebuild(scope, replaced)
 
 
-def hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
-    """Copy to `nodes`, which replace `proto`, and to the nodes in their subgraphs, the metadata that says where they come from."""
+def hand_on(proto: NodeProto, nodes: Sequence[NodeProto]) -> None:
+    """Copy what says where they come from to `nodes`, which replace `proto`: metadata to all of them, and to the nodes in their
+    subgraphs; the documentation to the last one, which makes the last output.
+    """
+    _hand_metadata_on(proto, nodes)
+    if proto.doc_string and nodes and not any(node.doc_string for node in nodes):
+        nodes[-1].doc_string = proto.doc_string
+
+
+def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
     for node in nodes:
         if node is not proto and not node.metadata_props:
             node.metadata_props.extend(proto.metadata_props)
             for _, graph in subgraphs(node):
-                hand_metadata_on(proto, graph.node)
+                _hand_metadata_on(proto, graph.node)
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

@@ -57,6 +57,48 @@ def test_symbolic_shapes():
     assert_same(model(text, 12), 9, given, rtol=1e-6)
 
 
+@pytest.mark.parametrize("target", [11, 8])
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("i,i->", [(0,), (0,)]),
+        ("bi,bi->b", [(3, 0), (3, 0)]),
+        ("bi,bi->b", [(0, 2), (0, 2)]),
+        ("ij,ij->", [(2, 0), (2, 0)]),
+        ("ij,ij->", [(0, 0), (0, 0)]),
+        ("bij,bij->b", [(3, 0, 2), (3, 0, 2)]),
+        ("bij,bij->bi", [(2, 3, 0), (2, 3, 0)]),
+        ("bij,bij->b", [(0, 0, 2), (0, 0, 2)]),
+        ("hbij,hbij->hb", [(2, 3, 0, 4), (2, 3, 0, 4)]),
+        ("ij,kl->ijkl", [(2, 0), (3, 4)]),
+        ("ij,k->ijk", [(2, 3), (0,)]),
+    ],
+)
+def test_an_open_length_may_be_0(equation, shapes, target):
+    letters = equation.partition("->")[0].split(",")
+    signature = ", ".join(f"float[{','.join(axes.upper())}] {name}" for axes, name in zip(letters, "xy", strict=True))
+    given = {name: RNG.random(shape, np.float32) for name, shape in zip("xy", shapes, strict=True)}
+    expected = np.einsum(equation, *given.values())
+    text = f'g ({signature}) => (float{[*"QRSTU"][: expected.ndim] or ""} o) {{ o = Einsum <equation="{equation}"> (x, y) }}'
+    got = run(convert_version(model(text.replace("'", ""), 12), target).model, given)[0]
+    assert got.shape == expected.shape and not got.any()
+
+
+def test_an_axis_that_is_not_there_is_inserted_and_taken_away():
+    assert_rewrites(
+        'g (float[B,I] x, float[B,I] y) => (float[B] o) { o = Einsum <equation="bi,bi->b"> (x, y) }',
+        """{
+            row = Unsqueeze <axes = [1]> (x)
+            column = Unsqueeze <axes = [2]> (y)
+            product = MatMul (row, column)
+            o = Squeeze <axes = [1, 2]> (product)
+        }""",
+        "einsum.pairwise_products",
+        12,
+        11,
+    )
+
+
 def cautions(text):
     report = convert_version(model(text, 12), 11, compare="off").report
     return [remark.message for remark in report.remarks if remark.kind == "warning"]

@@ -15,6 +15,7 @@ from ...cached import cached_property
 from ...execution.engines import is_installed, other_engine
 from ...execution.messages import Failure, Outputs
 from ...onnx_model.protos import default_opset
+from ...opsets import facts
 from ..runs import Pair, Run, with_outputs
 from .differences import compare_values, dtype_name, excused, is_number, shape_of_value, within
 from .outputs import KERNELS, are_equal, compare_outputs, compare_run
@@ -38,6 +39,10 @@ def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_over
 def _has_nan(inputs: Mapping[str, Any]) -> bool:
     arrays = (value for value in inputs.values() if isinstance(value, np.ndarray) and value.dtype.kind in "fV")
     return any(np.isnan(array.astype(np.float64)).any() for array in arrays)
+
+
+def _hands_on_nan(answer: Outputs | Failure) -> bool:
+    return isinstance(answer, Outputs) and _has_nan(dict(zip(answer.names, answer.values, strict=True)))
 
 
 def _is_certain_failure(answer: Outputs | Failure) -> bool:
@@ -82,6 +87,19 @@ class Evidence:
             if not self._is_confirmed(run, results[id(run)], *answers.get(id(run), _UNASKED), may_overflow=may_overflow)
         }
         return [run for run in runs if id(run) not in dropped]
+
+    def without_sorted_nan(self, engine: str, runs: list[Run]) -> list[Run]:
+        """The runs, without those in which the main graph of the original hands NaN to a node that sorts, or looks for the largest:
+        no specification says where NaN goes.
+        """
+        nodes = onnx.load(self._pair.original, load_external_data=False).graph.node
+        sorted_ = {node.input[0] for node in nodes if facts.of(node.op_type, node.domain).has("sorts")}
+        names = tuple(name for node in nodes for name in node.output if name in sorted_)
+        if not names:
+            return runs
+        with self._pair.worker.open(self._pair.original, engine, names) as session:
+            answers = [answer for _, answer in session.run_all(run.inputs for run in runs)]
+        return [run for run, answer in zip(runs, answers, strict=True) if not _hands_on_nan(answer)]
 
     def differing(self, engine: str, runs: list[Run]) -> list[tuple[Run, Outputs | Failure]]:
         """The runs on which the result gives other outputs in `engine`, or fails, with these."""

@@ -43,6 +43,20 @@ def test_all_nodes_of_an_expansion_say_where_they_come_from():
     assert [metadata(node) for node in result.graph.node] == [{}, *[LAYER] * (len(result.graph.node) - 2), {}]
 
 
+def test_the_last_node_of_an_expansion_has_its_documentation():
+    before = model(NORMED)
+    before.graph.node[1].doc_string = "model.py:7"
+    result = convert_version(before, 13).model
+    assert [node.doc_string for node in result.graph.node] == [""] * (len(result.graph.node) - 2) + ["model.py:7", ""]
+
+
+def test_a_node_that_only_changes_keeps_its_documentation():
+    before = model("agraph (float[2,4] x) => (float[2,2] y, float[2,2] z) { y, z = Split <axis = 1> (x) }", opset=13)
+    before.graph.node[0].doc_string = "model.py:7"
+    (node,) = convert_version(before, 18).model.graph.node
+    assert (node.op_type, node.doc_string) == ("Split", "model.py:7")
+
+
 def test_files_too(tmp_path):
     onnx.save(marked(model(NORMED), "LayerNormalization"), tmp_path / "m.onnx")
     convert_file(tmp_path / "m.onnx", tmp_path / "o.onnx", 13)

@@ -8,7 +8,7 @@ import helpers
 import pytest
 from onnx import NodeProto, helper
 
-from split_rewrite.rewriter.engine.walk import Walk, hand_metadata_on
+from split_rewrite.rewriter.engine.walk import Walk, hand_on
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.graph.scope import Scope
 from split_rewrite.rewriter.storage.skeleton import Skeleton
@@ -41,5 +41,5 @@ def test_metadata_goes_to_new_nodes_that_have_none() -> None:
     old, new, other = (helper.make_node("Relu", ["x"], ["y"]) for _ in range(3))
     old.metadata_props.add(key="layer", value="1")
     other.metadata_props.add(key="layer", value="2")
-    hand_metadata_on(old, [old, new, other])
+    hand_on(old, [old, new, other])
     assert [[entry.value for entry in node.metadata_props] for node in (old, new, other)] == [["1"], ["1"], ["2"]]

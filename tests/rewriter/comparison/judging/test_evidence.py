@@ -57,6 +57,25 @@ def test_runtimes_that_agree_about_some_elements_by_chance_prove_nothing() -> No
     assert_found_equal(text, 23, 17)
 
 
+SORTED = {
+    "argmax": ("int64[N] y", "y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (l)"),
+    "topk": ("float[N,1] v, int64[N,1] y", "v, y = TopK <axis = 1, largest = 0> (l, k)"),
+}
+
+
+@pytest.mark.parametrize(("outputs", "node"), SORTED.values(), ids=SORTED.keys())
+@pytest.mark.parametrize("maker", ["Log", "Sqrt"])
+def test_where_nan_is_sorted_to_is_no_difference(outputs: str, node: str, maker: str) -> None:
+    assert_found_equal(f"g (float[N,4] x) => ({outputs}) <int64[1] k = {{1}}> {{ l = {maker} (x) {node} }}", 17, 9)
+
+
+@pytest.mark.parametrize("maker", ["Log", "Sqrt"])
+def test_beside_nan_that_is_sorted_a_difference_is_found(maker: str, save: Save, worker: Worker) -> None:
+    text = "g (float[N,4] x) => (int64[N] y) { l = MAKER (x) y = ArgMax <axis = 1, keepdims = 0> (l) }".replace("MAKER", maker)
+    one, other = save(text, 17), save(text.replace("ArgMax", "ArgMin"), 17)
+    assert compare(one, other, worker=worker).status == "different"
+
+
 @pytest.mark.parametrize(("nodes", "outputs"), JUMPS.values(), ids=JUMPS)
 def test_an_order_that_last_bits_decide_is_no_difference(nodes: str, outputs: str) -> None:
     assert_found_equal(f"g (float[2,6,1] x) => {outputs} {{ d = DFT(x) {nodes} }}", 20, 16)
