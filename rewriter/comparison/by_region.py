@@ -239,6 +239,10 @@ class _Judge:
         If that is not "equal", for inputs that the nodes before the region compute.
         """
         self._part = budget
+        found = self._verdict_widened(region)
+        return self._unless_settled(region, found) if found.status == "different" and not region.problem else found
+
+    def _verdict_widened(self, region: Region) -> Comparison:
         first = found = self._verdict_alone(region)
         widest = region
         for _ in range(_WIDENINGS):
@@ -260,6 +264,17 @@ class _Judge:
             return first
         reads = ", ".join(f"'{name}'" for name in widest.foreign[:3])
         return Comparison("not compared", reason=f"what replaces it reads {reads}, which it did not depend on")
+
+    def _unless_settled(self, region: Region, found: Comparison) -> Comparison:
+        """`found`, a difference, unless the models are equal where inputs are what they were in all runs: a rule may know why.
+
+        Where sizes that the original computes could not be observed, a difference for others proves nothing.
+        """
+        if any(map(self.observations.are_unknown_sizes, region.inputs.values())):
+            return Comparison("not compared", reason="the original does not run, which would show the sizes that it computes")
+        if self._tried(region, Plan(settled=True)).status != "equal":
+            return found
+        return Comparison("not compared", reason="they differ only where an input is not what it is in all runs of the original")
 
     def _verdict_alone(self, region: Region) -> Comparison:
         """The verdict on the region, for inputs of shapes that were observed or that are the interface's."""

@@ -49,6 +49,8 @@ class Plan(NamedTuple):
     """A run of the original, whose shapes and values the inputs have."""
     weak: bool = False
     """Whether of the inputs that the original computes nothing is known but the element type and `rank`."""
+    settled: bool = False
+    """Whether inputs have the value that they had in all runs of the original, if it was the same."""
 
 
 class RegionModels:
@@ -155,6 +157,8 @@ class RegionModels:
             raise UnfitError(f"what replaces it reads '{name}', which only the result has")
         seen = None if plan.seen is None or is_given(value) else plan.seen.values.get(value.name)
         array = self._constant_of(value) if seen is None else seen
+        if array is None and plan.settled:
+            array = self._observations.settled(value)
         if array is not None:
             return tensor_of(array, name)
         stored = self._stored(name, value) if plan.with_values else None

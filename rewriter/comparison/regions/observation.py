@@ -110,13 +110,20 @@ class Observations:
         return self._constants[key]
 
     def _observed_constant(self, value: Input) -> np.ndarray | None:
-        if not _may_be_constant(value):
-            return None
+        return self.settled(value) if _may_be_constant(value) else None
+
+    def settled(self, value: Input) -> np.ndarray | None:
+        """What an input was in all runs that were observed; None where it was not the same, or not kept."""
         runs = self.of(value)
         found = [array for seen in runs if isinstance(array := seen.values.get(value.name), np.ndarray)]
         if len(found) < len(runs) or not self._are_enough(found):
             return None
         return found[0] if all(_is_same(array, found[0]) for array in found) else None
+
+    def are_unknown_sizes(self, value: Input) -> bool:
+        """Whether nodes compute small whole numbers here that were not observed in any run."""
+        is_computed = value.pair.old_maker(value.name) is not None and not is_given(value)
+        return is_computed and is_small_whole_numbers(value.pair.type(value.name)) and not self.of(value)
 
     def sizes(self, value: Input) -> tuple[int | None, ...] | None:
         """The dimensions of an input that were the same in all runs that were observed, None for others; None for no runs."""
