@@ -12,11 +12,13 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto
 
+from ...cached import cached_property
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, shown_name, subgraphs
 from ...opsets.folding import constant_value
 from ...structure.inlining import Key, callee, key_of
 from ..original import Original
+from .dependence import is_weight, varying
 
 
 class GraphPair:
@@ -91,6 +93,21 @@ class GraphPair:
         if maker is None or maker[0].old_nodes[maker[1]].op_type != "Constant":
             return None
         return constant_value(maker[0].old_nodes[maker[1]], self.original.skeleton.array)
+
+    @cached_property
+    def _varying(self) -> frozenset[str]:
+        """The values of this graph of the original that depend on data."""
+        replaceable = self.original.overridable if self.parent is None else frozenset()
+        weights = {name for name, tensor in self.stored.items() if name in replaceable or is_weight(tensor)}
+        return varying(self.old_nodes, (self.inputs - self.stored.keys()) | self._sparse | weights, self._varies_outside)
+
+    def _varies_outside(self, name: str) -> bool:
+        return name not in self.stored and (self.parent is None or self.parent.depends_on_data(name))
+
+    def depends_on_data(self, name: str) -> bool:
+        """Whether a value of the original depends on elements of inputs or weights, and not on lengths and constants alone."""
+        home = self.home(name)
+        return home is None or name in home._varying
 
     def is_sequence(self, name: str) -> bool:
         """Whether a value of the original is a sequence or an optional, whose type does not tell its content."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from onnx import NodeProto, TensorProto
 
 from ...onnx_model.protos import captured, subgraphs
 from ...opsets import facts
 from ...opsets.facts import Role
-from .changed_nodes import GraphPair
 
 FEW = 64
 """The number of elements up to which a floating-point constant is used as it is, as scales, bounds and exponents.
@@ -28,23 +27,18 @@ def is_weight(tensor: TensorProto) -> bool:
     return math.prod(tensor.dims) > (MANY if tensor.data_type in _INTEGERS else FEW)
 
 
-def depends_on_data(pair: GraphPair, name: str) -> bool:
-    """Whether the value `name` of the original depends on elements of inputs or weights, not on lengths and constants alone."""
-    pending, seen = [(pair, name)], {(id(pair), name)}
-    while pending:
-        pair, name = pending.pop()
-        maker = pair.old_maker(name)
-        if maker is None:
-            tensor = pair.tensor(name)
-            if tensor is None or is_weight(tensor):
-                return True
-            continue
-        home, index = maker
-        for read in _decisive(home.old_nodes[index]):
-            if (id(home), read) not in seen:
-                seen.add((id(home), read))
-                pending.append((home, read))
-    return False
+def varying(nodes: Iterable[NodeProto], given: Iterable[str], is_varying: Callable[[str], bool]) -> frozenset[str]:
+    """The values of a graph that depend on elements of inputs or weights, and not on lengths and constants alone.
+
+    `nodes` are in topological order, and `given` are those of its inputs and stored values that are such. `is_varying` answers the
+    same of values that the nodes do not make.
+    """
+    found, made = set(given), set[str]()
+    for node in nodes:
+        if any(name in found or (name not in made and is_varying(name)) for name in _decisive(node)):
+            found.update(node.output)
+        made.update(node.output)
+    return frozenset(found)
 
 
 def _decisive(node: NodeProto) -> Iterator[str]:

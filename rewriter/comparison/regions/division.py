@@ -21,7 +21,7 @@ from ...onnx_model.protos import GRAPH_TYPES, subgraphs
 from ...structure.inlining import Key
 from ..original import Original
 from .changed_nodes import ChangedNode, GraphPair, NodeChanges
-from .dependence import MANY, depends_on_data
+from .dependence import MANY
 
 MAX_NODES = 2000
 """The largest number of nodes of the original in a region."""
@@ -282,7 +282,7 @@ _WHOLE_NUMBERS = frozenset(
 
 def _is_size(pair: GraphPair, name: str) -> bool:
     """Whether the value is sizes, axes or the like that follow from constants and lengths alone."""
-    return is_small_whole_numbers(pair.type(name)) and not depends_on_data(pair, name)
+    return is_small_whole_numbers(pair.type(name)) and not pair.depends_on_data(name)
 
 
 def is_small_whole_numbers(kind: TypeProto | None) -> bool:

@@ -32,7 +32,7 @@ from ..inputs.samples import InputSpace, Samples
 from ..judging.runtime_defects import known_defects
 from ..original import Original
 from .changed_nodes import GraphPair, constant_tensor
-from .dependence import MANY, depends_on_data, is_weight
+from .dependence import MANY, is_weight
 from .division import Input, element_count, is_small_whole_numbers
 
 MOST_RUNS = 3
@@ -387,7 +387,7 @@ def _is_foreign(pair: GraphPair, name: str) -> bool:
 def _may_be_constant(value: Input) -> bool:
     """Whether nodes compute the value from constants and lengths alone, so that it may be the same in every run."""
     maker = value.pair.old_maker(value.name)
-    return maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant" and not depends_on_data(*value)
+    return maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant" and not value.pair.depends_on_data(value.name)
 
 
 def _may_be_sizes(value: Input) -> bool:

@@ -9,7 +9,6 @@ from onnx import numpy_helper
 
 from split_rewrite.rewriter.comparison.original import Original
 from split_rewrite.rewriter.comparison.regions.changed_nodes import NodeChanges
-from split_rewrite.rewriter.comparison.regions.dependence import depends_on_data
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 
@@ -43,4 +42,4 @@ def test_what_a_value_depends_on(body: str, expected: bool) -> None:
     proto = model(text)
     proto.graph.initializer.append(numpy_helper.from_array(np.arange(9000), "many"))
     (pair, *_) = NodeChanges(Original(Skeleton.of(proto)), proto, {}).pairs
-    assert depends_on_data(pair, "v") is expected
+    assert pair.depends_on_data("v") is expected
