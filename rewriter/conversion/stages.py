@@ -159,7 +159,8 @@ class Job:
         """Write opset and IR version into the model. Returns the number of nodes of each operator."""
         source, proto = self.prepared.opset, self.prepared.skeleton.proto
         survey = Survey(proto) if unread.show(proto) else Survey(proto, converted.model.main.labels)
-        stamp.drop_imports(proto, self.prepared.operators, survey.operators)
+        every = [f"{entry.domain}::" for entry in proto.opset_import] if self._demands is not None else []
+        stamp.drop_imports(proto, [*self.prepared.operators, *every], survey.operators)
         if source is not None and target is not None:
             state_opset(proto, survey.graphs, source, target)
             self._stamp_ir_version(survey.graphs, source, target)

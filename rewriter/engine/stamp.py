@@ -117,7 +117,8 @@ def stamp(model: onnx.ModelProto, opset: int) -> None:
 def drop_imports(model: onnx.ModelProto, before: Iterable[str], after: Iterable[str]) -> None:
     """Remove the imports of domains whose nodes are all gone: `before` and `after` are the labels of the operators of `model`.
 
-    Runtimes refuse models that import a domain they do not know, even if no node uses it. An import that no node used before stays.
+    Runtimes refuse models that import a domain they do not know, even if no node uses it. An import of a domain that is not among
+    those of `before` stays.
     """
     gone = _domains(before) - _domains(after) - {function.domain for function in model.functions} - set(DEFAULT_DOMAINS)
     for owner in (model, *model.functions):

@@ -124,10 +124,9 @@ def _versions(op_type: str) -> list[tuple[int, onnx.defs.OpSchema]]:
 
 
 def _release_that_reads(ir_version: int) -> str:
-    """The newest release of onnxruntime that reads nothing newer than `ir_version`; "" where none is known."""
+    """The oldest release of onnxruntime that reads `ir_version` and nothing newer: all of these take its opsets; "" for none."""
     releases = known_runtimes()["onnxruntime"].releases
-    last = [facts.releases.last for facts in releases if facts.ir_max == ir_version]
-    return next((dotted(release) for release in reversed(last) if release is not None), "")
+    return next((dotted(facts.releases.first) for facts in releases if facts.ir_max == ir_version and facts.releases.first), "")
 
 
 def _shown(path: str) -> str:

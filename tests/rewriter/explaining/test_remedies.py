@@ -12,15 +12,16 @@ from split_rewrite.rewriter.explaining.remedies import Remedy, remedies, tried
 from split_rewrite.rewriter.runtimes.known_messages import find_messages
 
 FILLED = {
-    "No Op registered for Gelu with domain_version of 17": ["-t 20", "--assume-opset 20"],
+    "No Op registered for Gelu with domain_version of 17": ["-t 20", "--assume-opset 20 -t 17"],
     "No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt"],
     "No importer registered for op: Abs. Attempting": ["-t 12", "--for tensorrt"],
     "No importer registered for op: MyOwn. Attempting": ["--for tensorrt"],
     "[TensorRT 8.4.1] No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt-8.4"],
     "OpenCV(4.10.0) error: tensor.has_shape() in function 'dumpValueInfoProto'": ["--for opencv-4.10"],
-    "Unsupported model IR version: 10, max supported IR version: 8": ["--for onnxruntime-1.15", "--ir-version 8"],
+    "Unsupported model IR version: 10, max supported IR version: 8": ["--for onnxruntime-1.9", "--ir-version 8"],
     "Unsupported model IR version: 99, max supported IR version: 98": ["--ir-version 98"],
     "Op registered for Upsample is deprecated in domain_version of 13": ["-t 13", "--assume-opset 9 -t 13"],
+    "Op registered for GroupNormalization is deprecated in domain_version of 18": ["-t 21", "-t 17"],
     "Unrecognized attribute: num_outputs for operator Split": ["", "--assume-opset 18"],
     "No Adapter From Version $18 for Split": ["-t 17"],
     "Could not find an implementation for AveragePool(19) node with name 'p'": ["--for onnxruntime", "-t 18"],

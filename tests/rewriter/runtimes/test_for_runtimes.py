@@ -31,6 +31,15 @@ def test_an_opset_that_the_runtime_takes_stays() -> None:
     assert opset_for(RELU, "openvino-2024.6", opset=15) == 15
 
 
+def test_imports_that_no_node_uses_are_left_out_for_a_runtime_alone() -> None:
+    """onnxruntime refuses a version that it does not know, also of a domain that nothing uses."""
+    before = model('<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 9, "mine" : 1]>' + RELU)
+    kept = convert_version(before, 17).model
+    assert [entry.domain for entry in kept.opset_import] == ["", "ai.onnx.ml", "mine"]
+    cut = convert_version(before, options=Options(for_runtimes=("onnxruntime-1.16",), verify=False)).model
+    assert [entry.domain for entry in cut.opset_import] == [""]
+
+
 def test_above_what_the_runtime_takes_the_best_is_chosen() -> None:
     assert opset_for(RELU, "openvino-2023.3", opset=18) == 14
     assert opset_for(RELU, "jetpack-4.6.2", opset=18) == 13
