@@ -14,7 +14,7 @@ from ..document import Document
 from ..onnx_model.protos import default_opset
 from ..runtimes.known_messages import Known, Place, filled, find_messages, line_of
 from ..structure.survey import all_graphs
-from .remedies import Remedy, operator_of, remedies, tried
+from .remedies import Remedy, attempts, operator_of, remedies
 
 MOST_LETTERS = 16 << 20
 """The letters of a log that are searched, from its end."""
@@ -112,14 +112,14 @@ def _tools(known: Known, text: str) -> tuple[str, ...]:
 
 def _remedies(place: Place, text: str, model: str | None) -> Iterator[Remedy]:
     """The remedies; on a model, those that were tried, up to the first that works."""
-    values = dict(place.values)
-    if model is not None and (opset := default_opset(open_model(model).skeleton.proto.opset_import)):
+    values, opset = dict(place.values), 0
+    if model is not None and (opset := default_opset(open_model(model).skeleton.proto.opset_import) or 0):
         values["declared"] = str(opset)
     for remedy in remedies(place.known, values, text):
-        shown = remedy if model is None else tried(remedy, model)
-        yield shown
-        if shown.works:
-            return
+        for shown in (remedy,) if model is None else attempts(remedy, model, opset):
+            yield shown
+            if shown.works:
+                return
 
 
 def _nodes(model: str, values: Mapping[str, str]) -> tuple[str, ...]:

@@ -70,7 +70,8 @@ def _helps(known: Known) -> str:
 
 def _varying(text: str) -> str:
     """The text with names in capitals in place of what varies."""
-    for name in ("opset", "limit", "target", "ir", "ir_max", "op", "before", "below", "first", "release", "asked", "last"):
+    numbers = ("opset", "limit", "target", "ir", "ir_max", "before", "without", "below", "first", "release", "asked", "last")
+    for name in (*numbers, "op"):
         text = text.replace(f"{{{name}}}", name.upper())
     return text.replace("{", "").replace("}", "")
 

@@ -64,6 +64,20 @@ def tried(remedy: Remedy, model: str) -> Remedy:
     return remedy._replace(works=not blockers, refusal=str(blockers[0]) if blockers else "")
 
 
+def attempts(remedy: Remedy, model: str, declared: int) -> Iterator[Remedy]:
+    """The remedy after a dry run on the model; where the model seems to have another opset than it says, also with that one.
+
+    `declared` is the opset that it says, to which it is taken where the remedy names no other.
+    """
+    found = tried(remedy, model)
+    yield found
+    stamp = re.search(r"use --assume-opset (\d+)", found.refusal)
+    if stamp is not None and "--assume-opset" not in remedy.options:
+        names_opset = re.search(r"(-t|--for) ", remedy.options)
+        options = remedy.options if names_opset else f"{remedy.options} -t {declared}"
+        yield tried(Remedy(f"--assume-opset {stamp[1]} {options}".replace("  ", " ")), model)
+
+
 def _parsed(options: str) -> tuple[int | None, Options]:
     """The target and the Options that stand for options of the command line. What says only where data goes is left out."""
     words = iter(options.split())
@@ -111,6 +125,7 @@ def _computed(known: Known, values: Mapping[str, str]) -> dict[str, str]:
     if since:
         found["first"] = str(since[0][0])
         found["before"] = str(since[-1][0] - 1)
+        found["without"] = str(since[0][0] - 1)
         found |= {"last": str(since[-1][0] - 1)} if since[-1][1].deprecated else {}
         having = [version for version, schema in since if values.get("attribute", "") in schema.attributes]
         found |= {"first_with_attribute": str(having[0])} if having else {}

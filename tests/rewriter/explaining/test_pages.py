@@ -18,7 +18,7 @@ def test_lines() -> None:
         "said by     onnxruntime or onnx.checker",
         "line        1: No Op registered for Gelu with domain_version of 17",
         "means       The model says opset 17, which has no Gelu.",
-        "helps       split-rewrite -t 20 model.onnx out.onnx",
+        "helps       split-rewrite --assume-opset 20 -t 17 model.onnx out.onnx",
         "also        If onnxruntime itself made the model, Gelu may be its own operator: --standard replaces it",
         "known from  tried with onnxruntime 1.16.3, 1.20.1 and 1.32.0",
     ]

@@ -8,13 +8,13 @@ import onnx
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.explaining.remedies import Remedy, remedies, tried
+from split_rewrite.rewriter.explaining.remedies import Remedy, attempts, remedies, tried
 from split_rewrite.rewriter.runtimes.known_messages import find_messages
 
 FILLED = {
-    "No Op registered for Gelu with domain_version of 17": ["-t 20", "--assume-opset 20 -t 17"],
+    "No Op registered for Gelu with domain_version of 17": ["--assume-opset 20 -t 17", "-t 20"],
     "No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt"],
-    "No importer registered for op: Abs. Attempting": ["-t 12", "--for tensorrt"],
+    "No importer registered for op: Abs. Attempting": ["--for tensorrt"],
     "No importer registered for op: MyOwn. Attempting": ["--for tensorrt"],
     "[TensorRT 8.4.1] No importer registered for op: LayerNormalization. Attempting": ["-t 16", "--for tensorrt-8.4"],
     "OpenCV(4.10.0) error: tensor.has_shape() in function 'dumpValueInfoProto'": ["--for opencv-4.10"],
@@ -22,6 +22,7 @@ FILLED = {
     "Unsupported model IR version: 99, max supported IR version: 98": ["--ir-version 98"],
     "Op registered for Upsample is deprecated in domain_version of 13": ["-t 13", "--assume-opset 9 -t 13"],
     "Op registered for GroupNormalization is deprecated in domain_version of 18": ["-t 21", "-t 17"],
+    "OpenVINO does not support the following ONNX operations: DeformConv": ["-t 18", "--for openvino"],
     "Unrecognized attribute: num_outputs for operator Split": ["", "--assume-opset 18"],
     "No Adapter From Version $18 for Split": ["-t 17"],
     "Could not find an implementation for AveragePool(19) node with name 'p'": ["--for onnxruntime", "-t 18"],
@@ -61,3 +62,17 @@ def test_a_command_is_tried_on_a_model(options: str, tmp_path: Path) -> None:
     found = tried(Remedy(options), str(tmp_path / "m.onnx"))
     assert found.works is works and refusal in found.refusal
     assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_a_model_of_another_opset_than_it_says_is_tried_with_that_one(tmp_path: Path) -> None:
+    text = "g (float[2,6] x) => (float[1,6] y) { y = Slice <starts = [0], ends = [1]> (x) }"
+    onnx.save(model(text, 10), tmp_path / "m.onnx")
+    refused, works = attempts(Remedy("-t 13"), str(tmp_path / "m.onnx"), 10)
+    assert (refused.works, works) == (False, Remedy("--assume-opset 9 -t 13", works=True))
+    _, works = attempts(Remedy(""), str(tmp_path / "m.onnx"), 10)
+    assert works == Remedy("--assume-opset 9 -t 10", works=True)
+
+
+def test_a_command_that_works_is_tried_once(tmp_path: Path) -> None:
+    onnx.save(model("g (float[2] x) => (float[2] y) { y = Relu (x) }", 10), tmp_path / "m.onnx")
+    assert [found.works for found in attempts(Remedy("-t 13"), str(tmp_path / "m.onnx"), 10)] == [True]
