@@ -272,6 +272,8 @@ class _Judge:
         """
         if any(map(self.observations.are_unknown_sizes, region.inputs.values())):
             return Comparison("not compared", reason="the original does not run, which would show the sizes that it computes")
+        if any(self._models.contradicts(region, run) for run in self._seen(region) or ()):
+            return found  # on the shapes and values of runs
         if self._tried(region, Plan(settled=True)).status != "equal":
             return found
         return Comparison("not compared", reason="they differ only where an input is not what it is in all runs of the original")
