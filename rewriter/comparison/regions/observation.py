@@ -85,7 +85,7 @@ class Observations:
         self._names: dict[int, dict[str, None]] = {}
         self._seen: dict[int, list[Seen]] = {}
         self._constants: dict[tuple[int, str], np.ndarray | None] = {}
-        self._has_open_sizes = True
+        self._varies = True
         for value in inputs:
             home = value.pair.home(value.name)
             if home is not None and not is_given(value):
@@ -133,8 +133,8 @@ class Observations:
         return tuple(dims[0] if len(set(dims)) == 1 else None for dims in zip(*found, strict=True))
 
     def _are_enough(self, runs: Sequence[object]) -> bool:
-        """Whether what is the same in all these runs does not depend on the open sizes of the inputs."""
-        return len(runs) > (1 if self._has_open_sizes else 0)
+        """Whether what is the same in all these runs does not depend on what the inputs are."""
+        return len(runs) > (1 if self._varies else 0)
 
     def _runs(self, pair: GraphPair) -> list[Seen]:
         if id(pair) not in self._seen:
@@ -292,14 +292,15 @@ class Observations:
             if isinstance(about, Failure):
                 continue
             space = InputSpace(about, about, Samples(), {})
-            self._has_open_sizes = space.has_open_sizes
+            self._varies = len(space.choices()) > 1
             self._weigh(engine, space.shapes(next(iter(space.choices()))))
             with self._opened(engine) as session:
                 tried: set[Any] = set()
                 for choice in space.choices():
-                    if (choice.size, choice.rank) in tried:
+                    key = (choice.size, choice.rank) if space.has_open_sizes else choice
+                    if key in tried:
                         continue
-                    tried.add((choice.size, choice.rank))
+                    tried.add(key)
                     try:
                         inputs = space.make(choice)
                     except (SampleError, RejectedError):

@@ -531,6 +531,16 @@ def test_a_difference_for_values_that_no_run_has_is_no_proof(index: str, status:
     assert pair(before.replace("LAST", "f"), before.replace("LAST", "one")).status == status
 
 
+def test_what_one_run_has_is_not_what_all_have() -> None:
+    """The place of the largest of three numbers, which the result takes for that of the first input that is tried."""
+    text = "g (float[3] x, float[3,2] t) => (float[2] y, int64 i) { i = ArgMax <keepdims = 0> (x) y = Gather (t, i) }"
+    statuses = []
+    for place in range(3):
+        after = text.replace("y = Gather (t, i)", f"k = Constant <value = int64 {{{place}}}> () y = Gather (t, k)")
+        statuses.append(pair(text, after).status)
+    assert statuses == ["different"] * 3
+
+
 @pytest.mark.parametrize("gelu", ["none", "tanh"])
 def test_last_bits_that_a_cast_rounds_are_judged_node_by_node(gelu: str, tmp_path: Path) -> None:
     text = f"""g (float[64] x) => (int32[64] y) <float k = {{1e6}}> {{

@@ -40,13 +40,13 @@ def test_nothing_is_seen_of_a_model_that_does_not_run(tmp_path: Path) -> None:
 
 def test_shapes_are_those_of_the_run_and_not_those_declared(tmp_path: Path) -> None:
     text = "g (float[2,3] x, bool[6] c) => (float[A] y) <float[7,7] h> { h = Transpose (x)\n y = Compress (h, c) }"
-    assert observed(model(text), tmp_path, "h") == [[(3, 2)]]
+    assert observed(model(text), tmp_path, "h") == [[(3, 2)] * 2]
 
 
 def test_the_branch_of_an_if_is_run_on_its_own(tmp_path: Path) -> None:
     text = """g (float[2,3] x, bool c) => (float[A,B] y) { t = Transpose (x)
         y = If (c) <then_branch = t () => (float[P,Q] a) { r = Transpose (t)\n a = Relu (r) }, else_branch = e () => (float[P,Q] b) { b = Neg (t) }> }"""
-    assert observed(model(text), tmp_path, "r", body=1) == [[(2, 3)]]
+    assert observed(model(text), tmp_path, "r", body=1) == [[(2, 3)] * 2]
 
 
 @pytest.mark.parametrize(("kind", "is_seen"), [("int32", False), ("int64", True)])
