@@ -7,7 +7,7 @@ from random import Random
 import onnx
 import pytest
 from helpers import convert_version, model
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_models import random_case
 
@@ -114,15 +114,24 @@ def test_a_symbol_of_the_author_is_a_known_dimension() -> None:
     assert kind is not None and shape_of(kind) == ("N", 3) and found.shape("b") is None
 
 
-@settings(deadline=None)
+def agrees(found: tuple[object, ...] | None, expected: tuple[object, ...] | None) -> bool:
+    """Whether both are the same type, apart from lengths that the whole leaves open: onnx 1.17 reads no value_ints."""
+    if found is None or expected is None or found[0] != expected[0] or not found[1] or not expected[1]:
+        return found == expected
+    pairs = list(zip(found[1], expected[1], strict=False))  # pyright: ignore[reportArgumentType]
+    return len(found[1]) == len(expected[1]) and all(wanted in (None, dim) for dim, wanted in pairs)  # pyright: ignore[reportArgumentType]
+
+
+@settings(deadline=None, derandomize=True)
 @given(st.integers(0, 2**32).map(Random))
+@example(Random(651793))
 def test_what_is_said_is_what_inference_of_the_whole_says(random: Random) -> None:
     source = random_case(random).model
     found = propagated(source) if is_flat(source) else None
     if found is not None:
         expected = {name: readable(kind) for name, kind in types_of_the_whole(source).items()}
-        types = {name: found.type(name) for name in expected}
-        assert {name: kind and readable(kind) for name, kind in types.items()} == expected
+        types = {name: kind and readable(kind) for name in expected for kind in [found.type(name)]}
+        assert [name for name in expected if not agrees(types[name], expected[name])] == []
 
 
 def is_flat(source: onnx.ModelProto) -> bool:
