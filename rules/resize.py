@@ -102,9 +102,10 @@ def entries_for_all_axes(node: Node) -> None:
 
 @downgrade("Resize", 13)
 def empty_scales(node: Node) -> None:
-    """Absent roi and scales become empty tensors, because they are required."""
+    """Absent roi and scales become empty tensors, because they are required. A crop without a region is one of everything."""
     if not node.has_input(ROI):
-        node.set_input(ROI, _no_roi(node))
+        crops = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
+        node.set_input(ROI, _whole_roi(node) if crops else _no_roi(node))
     if not node.has_input(SCALES):
         node.set_input(SCALES, node.op.const([], np.float32))
 
@@ -201,6 +202,12 @@ def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
 def _no_roi(node: Node) -> str:
     """An empty region of interest."""
     return node.op.const([], np.float32)
+
+
+def _whole_roi(node: Node) -> str:
+    """The region of interest that is everything: from 0 to 1 along each axis."""
+    rank = node.need_rank()
+    return node.op.const([0] * rank + [1] * rank, np.float32)
 
 
 def _rounding_matters(scale: float) -> bool:

@@ -130,7 +130,7 @@ class Registry:
 
     def operators_with(self, form: str) -> frozenset[str]:
         """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
-        operators = {rule.op_type for rule in self if rule.form == form}
+        operators = {op_type for op_type, rules in self._avoidances.items() if any(rule.form == form for rule in rules)}
         return transitions.all_operators() if EVERY_OPERATOR in operators else frozenset(operators)
 
     def widening(self, op_type: str) -> Rule | None:

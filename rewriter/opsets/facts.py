@@ -321,6 +321,7 @@ def choosing() -> frozenset[str]:
     return frozenset(name for name, row in _ROWS.items() if "::" not in name and ":" in row)
 
 
+@cache
 def known_operators() -> frozenset[str]:
     """The names of all rows, with the domain and "::" in front where it is not the default domain."""
     return frozenset(_ROWS)

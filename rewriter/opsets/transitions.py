@@ -26,6 +26,7 @@ def newest_opset() -> int:
     return defs.onnx_opset_version()
 
 
+@cache
 def all_operators() -> frozenset[str]:
     """All operators of the default domain, including those that its newest opset deprecates."""
     return frozenset(schema.name for schema in defs.get_all_schemas() if not schema.domain)

@@ -131,6 +131,17 @@ def test_nearest_of_opset_10_by_computed_scales_grows_and_then_shrinks(target: i
             np.testing.assert_array_equal(*run(result.model, given), *run(source, given), strict=True)
 
 
+@pytest.mark.parametrize("target", [17, 12, 11, 10, 9])
+def test_a_crop_without_a_region_is_one_of_everything(target: int) -> None:
+    """onnxruntime takes it so from opset 13 on, and asks for the region below."""
+    text = """g (float[1, 1, 4, 5] x) => (float[1, 1, A, B] y) <int64[4] s = {1, 1, 7, 3}> {
+        y = Resize <mode = "nearest", coordinate_transformation_mode = "tf_crop_and_resize"> (x, , , s) }"""
+    before = model(text, 18)
+    x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
+    after = convert_version(before, target, compare="required").model
+    np.testing.assert_array_equal(run(after, {"x": x})[0], run(before, {"x": x})[0])
+
+
 def test_empty_scales_beside_sizes_become_absent_and_back() -> None:
     text = (
         "g (float[1, 1, 6, 8] x) => (float[1, 1, 9, 4] y) <float[0] e = {}, int64[4] z = {1, 1, 9, 4}> { y = Resize (x, e, e, z) }"

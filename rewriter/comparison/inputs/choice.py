@@ -30,7 +30,7 @@ class Choice(NamedTuple):
     0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
     Log and similar operators; `large`: floats from 1 to 30, for Acosh. `style`: fills floats, integers or both with decisive
     values, chosen by what reads them; `integers`, `positive` and `large` are for the rest. `sizes` and `values` were settled
-    before: sizes of symbolic dimensions, and the elements of small inputs.
+    before: sizes of symbolic dimensions, and the elements of small inputs. `overrides`: inputs with defaults get other values, too.
     """
 
     size: int | None = None
@@ -42,6 +42,7 @@ class Choice(NamedTuple):
     decides: Literal["all", "floats", "integers"] = "all"
     sizes: tuple[tuple[str, int], ...] = ()
     values: tuple[tuple[str, Values], ...] = ()
+    overrides: bool = False
 
     def with_size(self, name: str, size: int) -> Choice:
         """This choice, with another size of the symbolic dimension `name`."""

@@ -209,7 +209,8 @@ def decide_integers(
         return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
         largest = _MOST_TURNS_OF_BODY if reading.turns else high
-        return _sizes(random, style, dims).clip(max(low, int(reading.lengths)), largest)
+        found = _sizes(random, style, dims).clip(max(low, int(reading.lengths)), largest)
+        return with_one_that_follows(style, found) if reading.may_follow and low < 0 else found
     if reading.ranges:
         return random.choice(_RANGE_ENDS, dims).clip(low, high)
     if reading.strides or reading.starts or reading.ends:
@@ -257,8 +258,13 @@ def _offsets(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -
 def _declared_shape(style: Style, shape: tuple[int, ...], is_signed: bool) -> np.ndarray:
     """The shape itself, and on every second turn with one dimension that follows from the others."""
     sizes = np.array(shape)
-    if style.turn % 2 and is_signed and 0 not in shape:
-        sizes[style.turn // 2 % len(shape)] = -1
+    return with_one_that_follows(style, sizes) if is_signed and 0 not in shape else sizes
+
+
+def with_one_that_follows(style: Style, sizes: np.ndarray) -> np.ndarray:
+    """The sizes, on every second turn with a -1 for one of them, which follows from the others."""
+    if style.turn % 2 and sizes.size:
+        sizes.reshape(-1)[style.turn // 2 % sizes.size] = -1
     return sizes
 
 

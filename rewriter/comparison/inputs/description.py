@@ -23,7 +23,8 @@ class Description(NamedTuple):
     `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
     this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
     computes the same. `readings` says what is done with the values of the inputs. `declared` has serialized ValueInfoProtos of the
-    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`. `carries` is `carries_only`.
+    outputs. `equal` has what stands for symbolic dimensions, by `equal_lengths`. `carries` is `carries_only`. `overrides` says
+    whether callers may give the optional inputs: before IR 4 they are there because all initializers have to be inputs.
     """
 
     required: tuple[bytes, ...]
@@ -38,6 +39,7 @@ class Description(NamedTuple):
     readings: Readings = NO_READINGS
     declared: tuple[bytes, ...] = ()
     carries: bool = False
+    overrides: bool = False
 
 
 class Describe(NamedTuple):
@@ -64,6 +66,7 @@ class Describe(NamedTuple):
             readings=readings(model),
             declared=tuple(value.SerializeToString() for value in model.graph.output),
             carries=carries_only(model),
+            overrides=model.ir_version >= 4,
         )
 
 

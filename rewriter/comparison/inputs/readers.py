@@ -37,19 +37,19 @@ Dim = int | str
 class Reading:
     """What the model does with the values of one input.
 
-    `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks
-    of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is
-    done; `turns`: how often a body runs. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`,
-    `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding.
-    `starts`, `ends`, `strides`: it is where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0;
-    `ranges`: that of a Range.
-    `lengths`: it is the step or the length of a frame, or the sizes of a block, from 1 on. `is_lower`, `is_upper`: it is a bound of
-    a Clip. `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that
-    stand for no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor
-    for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification
-    says where NaN goes. `is_squared`: its squares are added, which is not defined for integers whose squares are beyond their type.
-    `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it. `compared`:
-    numbers for which a comparison with a constant gives what it seldom gives for others.
+    `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the
+    ranks of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often
+    something is done; `turns`: how often a body runs. `shape`: the declared shape that a Reshape makes of it; `may_follow`: a
+    Reshape reads it, so that one entry may be -1. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a
+    shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is where a
+    Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range. `lengths`: it is
+    the step or the length of a frame, or the sizes of a block, from 1 on. `is_lower`, `is_upper`: it is a bound of a Clip.
+    `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that stand
+    for no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor for
+    numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification
+    says where NaN goes. `is_squared`: its squares are added, which is not defined for integers whose squares are beyond their
+    type. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it. `compared`: numbers for
+    which a comparison with a constant gives what it seldom gives for others.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -57,6 +57,7 @@ class Reading:
     sizes: bool = False
     turns: bool = False
     shape: tuple[int, ...] = ()
+    may_follow: bool = False
     shifts: bool = False
     divides: bool = False
     powers: bool = False
@@ -95,6 +96,7 @@ class Reading:
             self.sizes or other.sizes,
             self.turns or other.turns,
             self.shape,
+            self.may_follow,
             self.shifts or other.shifts,
             self.divides or other.divides,
             self.powers or other.powers,
@@ -290,7 +292,7 @@ class _Walk:
             reading.sizes |= not roles.isdisjoint(_SIZES_IF_COMPUTED)
             return
         if Role.SHAPE in roles:
-            reading.shape = self._declared_sizes(node.output[0])
+            reading.shape, reading.may_follow = self._declared_sizes(node.output[0]), True
         _note_number(roles, reading)
         self._note_positions(node, index, roles, reading)
         if fact.has("compares") and len(reading.compared) < _MAX_COMPARED:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from onnx import TypeProto
+from onnx import TypeProto, ValueInfoProto
 
 from ...errors import ArgumentError
 from ...execution.dtypes import numpy_dtype
 from ...execution.messages import Outputs
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
 from .choice import Choice, Filler, Integers, SampleError, array_of_values
-from .deciding import styles
+from .deciding import Style, styles, with_one_that_follows
 from .declared_types import (
     Shape,
     as_declared,
@@ -38,6 +38,10 @@ _MAX_CHOICES = 100
 _MAX_CONDITIONS = 6
 """The largest number of conditions for each of which inputs are looked for."""
 _UNREAD = Reading()
+_OVERRIDDEN = 5
+"""The number of samples with other values for inputs that have defaults."""
+_MOST_OVERRIDDEN = 1 << 12
+"""The largest number of elements of such inputs."""
 _FEW_ELEMENTS = 16
 """The number of elements up to which each element of an input may be settled."""
 
@@ -95,6 +99,9 @@ class InputSpace:
         self._nodes = original.readings.nodes
         self._equal = original.equal
         self._carries = original.carries and result.carries
+        self._defaults = [
+            value for value in values_of(original.overridable if original.overrides else ()) if value.name not in self._data
+        ]
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
         self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
@@ -181,12 +188,29 @@ class InputSpace:
         ways += ("integers", "floats") if self._floats and self._integers else ()
         wanted = styles(self._nodes, len(self._floats))[:most]
         varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
-        bases = [varied[number % len(varied)] for number in range(len(wanted))]
+        bases = [self._with_one_that_follows(varied[number % len(varied)], style) for number, style in enumerate(wanted)]
         settled = {base: self._settled(base) for base in bases}
-        return [
+        found = [
             [*(base._replace(style=style, decides=way) for way in ways), settled[base]._replace(style=style, decides="floats")]
             for style, base in zip(wanted, bases, strict=True)
         ]
+        return [*found[:1], *self._overriding(found), *found[1:]][:most]
+
+    def _overriding(self, found: list[list[Choice]]) -> list[list[Choice]]:
+        """The first of these samples, with other values for small inputs that have defaults; [] where there are none."""
+        small = any(self._is_small(value) for value in self._defaults)
+        return [[choice._replace(overrides=True) for choice in ways] for ways in found[:_OVERRIDDEN] if small]
+
+    def _is_small(self, value: ValueInfoProto) -> bool:
+        shape = self._shapes[value.name]
+        return shape is not None and math.prod(dim for dim in shape if isinstance(dim, int)) <= _MOST_OVERRIDDEN
+
+    def _with_one_that_follows(self, choice: Choice, style: Style) -> Choice:
+        """The choice, on every second turn with a -1 in each shape that was settled for a Reshape."""
+        for name, values in choice.values:
+            if self._readings.get(name, _UNREAD).may_follow:
+                choice = choice.with_values(name, tuple(with_one_that_follows(style, np.array(values)).tolist()))
+        return choice
 
     def distinct(self, choice: Choice) -> list[dict[str, Any]]:
         """Samples for models that carry elements, two of each choice of sizes: each element differs from all others of its sample,
@@ -242,7 +266,7 @@ class InputSpace:
         usual = self._filled_as_usual(choice)
         settled = dict(choice.values)
         inputs: dict[str, Any] = dict(self._data)
-        for value in self._required:
+        for value in [*self._required, *filter(self._is_small, self._defaults if choice.overrides else ())]:
             if value.name in inputs:
                 inputs[value.name] = as_declared(inputs[value.name], value.type)
                 continue
@@ -258,11 +282,11 @@ class InputSpace:
         return inputs
 
     def _filled_as_usual(self, choice: Choice) -> set[str]:
-        """The floating-point inputs that the style fills with usual values."""
-        floats = self._floats
+        """The floating-point inputs that the style fills with usual values. Defaults are among them, since most are weights."""
+        floats, defaults = self._floats, {value.name for value in self._defaults}
         if choice.style is None or choice.style.alone is None or not floats:
-            return set()
-        return {*floats} - {floats[choice.style.alone % len(floats)]}
+            return defaults
+        return {*floats, *defaults} - {floats[choice.style.alone % len(floats)]}
 
     def _check_names(self) -> None:
         for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):

@@ -110,7 +110,8 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
     else:
         worst = _ROUNDED_OTHERWISE * worst
         others = _distance(_wide(rounded), exact) if np.shape(rounded) == expected.shape else np.zeros(1)
-        trusted = np.maximum(trusted, _IMPRECISE * others[np.isfinite(others)].max(initial=0.0))
+        with np.errstate(over="ignore"):  # beyond the largest number, nothing is too far
+            trusted = np.maximum(trusted, _IMPRECISE * others[np.isfinite(others)].max(initial=0.0))
     is_near = np.isfinite(exact) & (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
     return np.where(is_near & ~(np.isfinite(own) & (own > trusted)), expected, got)
 

@@ -32,6 +32,7 @@ class ListReader:
         self._layout = read_layout(document.get(LAYOUT_KEY, {}))
         self._otherwise: Otherwise = read_otherwise(document.get(OTHERWISE, "refuse"))
         self.dropped = read_operators(document.get(DROPPED, []), DROPPED)
+        self._lines = {table: lines_of(text, table) for table in (EVERY_RULE, RULE)}
         self._every = [self._rule(document[EVERY_RULE], EVERY_RULE, 0)[1]] if EVERY_RULE in document else []
         given = document.get(RULE, [])
         if not isinstance(given, list):
@@ -62,7 +63,7 @@ class ListReader:
         return AllowedList(operators, kept, tuple(self._every), self._layout, self._otherwise)
 
     def _rule(self, entry: Any, table: str, index: int) -> tuple[Range, Rule]:
-        lines = lines_of(self._text, table)
+        lines = self._lines[table]
         line = lines[index] if index < len(lines) else 0
         try:
             if not isinstance(entry, Mapping):

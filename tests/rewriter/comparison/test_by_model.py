@@ -144,6 +144,42 @@ def test_nothing_is_refused_where_both_models_run_or_neither_does(save: Save, wo
     assert [(found.status, found.refused) for found in (both, neither, asked)] == [("equal", False)] * 3
 
 
+SELDOM_GIVEN = {
+    "a size that follows from others": (
+        "g (float[6] x, int64[2] s) => (float[p,q] y) { y = Reshape(x, s) }",
+        "g (float[6] x, int64[2] s) => (float[p,q] y) { t = Abs(s) y = Reshape(x, t) }",
+    ),
+    "a condition other than the default": (
+        "g (float[3] x, bool c) => (float[3] y) <bool c = {1}> "
+        "{ y = If(c)<then_branch = t () => (float[3] a) { a = Relu(x) }, else_branch = e () => (float[3] b) { b = Neg(x) }> }",
+        "g (float[3] x, bool c) => (float[3] y) <bool c = {1}> { y = Relu(x) }",
+    ),
+    "a factor other than the default": (
+        "g (float[3] x, float[3] w) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Mul(x, w) }",
+        "g (float[3] x, float[3] w) => (float[3] y) <float[3] w = {1, 2, 3}, float[3] k = {1, 2, 3}> { y = Mul(x, k) }",
+    ),
+    "an end other than the default": (
+        "g (float[9] x, int64[1] b, int64[1] e) => (float[n] y) <int64[1] e = {4}> { y = Slice(x, b, e) }",
+        "g (float[9] x, int64[1] b, int64[1] e) => (float[n] y) <int64[1] e = {4}, int64[1] k = {4}> { y = Slice(x, b, k) }",
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", SELDOM_GIVEN.values(), ids=SELDOM_GIVEN)
+def test_what_differs_on_inputs_that_are_seldom_given_is_different(pair: tuple[str, str], save: Save, worker: Worker) -> None:
+    original, result = map(save, pair)
+    assert compare(original, result, worker=worker, thorough=True).status == "different"
+    assert compare(original, original, worker=worker, thorough=True).status == "equal"
+
+
+def test_defaults_before_ir_4_cannot_be_overridden(tmp_path: Path, worker: Worker) -> None:
+    paths = [tmp_path / name for name in ("a.onnx", "b.onnx")]
+    for path, text in zip(paths, SELDOM_GIVEN["a factor other than the default"], strict=True):
+        onnx.save(onnx.parser.parse_model('<ir_version: 3, opset_import: ["" : 9]> ' + text), path)
+    found = compare(*paths, worker=worker, thorough=True)
+    assert found.status == "equal"
+
+
 # --- what is different ------------------------------------------------------------------------------------------------
 
 DIFFERENT = {

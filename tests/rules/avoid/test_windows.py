@@ -10,7 +10,7 @@ import pytest
 from avoiding import converted, for_a_runtime
 from helpers import assert_rewrites, convert_version, known, model, run
 
-from split_rewrite.rewriter import UnconvertibleError
+from split_rewrite.rewriter import Options, UnconvertibleError
 
 REWRITES = [
     (
@@ -404,3 +404,14 @@ def test_padding_that_does_not_count_is_not_cut_off(tmp_path: Path) -> None:
     text = "g (float[1,1,3,3] x, float[1,1,3,3] w) => (float[1,1,4,4] y) { y = ConvTranspose<output_shape = [4,4], pads = [1,2,0,1]>(x, w) }"
     before = model(text, 13)
     assert converted(before, "ConvTranspose with unequal padding", tmp_path).graph.node == before.graph.node
+
+
+@pytest.mark.parametrize("compare", ["model", "nodes"])
+def test_zeros_between_weights_are_no_difference_beside_infinities(compare: str) -> None:
+    """0 times infinity is NaN, where the dilated operator multiplies nothing."""
+    text = """g (float[1,1,1,9] x) => (float[1,1,1,13] y) <float[1,1,1,3] w = {1, 2, 3}> {
+        y = ConvTranspose<dilations = [1, 2]>(x, w) }"""
+    options = Options(for_runtimes=("opencv-4.12",), verify=False)
+    result = convert_version(model(text, 19), options=options, compare=compare)
+    assert result.report.comparison.status == "equal"
+    assert "windows.spread_weights" in str(result.report)

@@ -71,7 +71,7 @@ READ = {
     "a declared shape": (
         "g (float[6] x, int64[2] s) => (float[2,3] y) { y = Reshape(x, s) }",
         "s",
-        {"sizes": True, "shape": (2, 3)},
+        {"sizes": True, "shape": (2, 3), "may_follow": True},
     ),
     "axes that are added": (
         "g (float[6] x, int64[2] a) => (float[1,6,1] y) { y = Unsqueeze(x, a) }",

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from split_rewrite.rewriter.comparison.judging.differences import compare_values, is_nan_throughout
+from split_rewrite.rewriter.comparison.judging.differences import compare_values, excused, is_nan_throughout
 
 NAN, INF = math.nan, math.inf
 VALUES = {
@@ -96,6 +96,14 @@ def test_distance_of_extreme_integers_warns_of_nothing(shape: tuple[int, ...]) -
     assert compare_values("y", low, high).max_abs == 8
     low, high = (np.full(shape, bound, np.int64) for bound in (np.iinfo(np.int64).min, np.iinfo(np.int64).max))
     assert compare_values("y", low, high).max_abs == 2.0**64
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_error_near_the_largest_number_warns_of_nothing() -> None:
+    exact = np.array([1.0, -1.7e308])
+    expected = exact + np.array([1e-9, 0])
+    got = excused(expected, expected, exact, 1e-12, 1e-12, rounded=np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, object])
