@@ -15,7 +15,7 @@ from onnx import GraphProto
 from .. import progress
 from ..engine.narrow_types import UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
-from ..engine.stamp import stamp
+from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError
 from ..graph import given_types
 from ..storage.skeleton import Skeleton, Snapshot
@@ -140,7 +140,7 @@ def _try(conversion: Conversion, options: Options, target: Target) -> _Verificat
     """As `_verify`, within the limits of a comparison that nobody asked for."""
     from ..comparison.verification import is_light
 
-    if not is_light(_model_of(conversion.originals[0], options)):
+    if not is_light(_model_of(conversion.originals[0], options)[0]):
         return "the model is too large to be run as a whole without --verify-with"
     try:
         return _verify(conversion, options, target, only_plain=True)
@@ -161,8 +161,8 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
     bounds = bounds_of(target.adapter, options.tolerance.rtol, options.tolerance.atol)
     reason = ""
     for number, original in enumerate(conversion.originals):
-        model = _model_of(original, options)
-        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (before, after, runs):
+        model, file = _model_of(original, options)
+        with usual_runs(model, conversion.result, options.samples, file) as (before, after, runs):
             if isinstance(runs, str):
                 reason = reason or runs
                 continue
@@ -186,9 +186,10 @@ def _compare(
     settings = _settings(conversion, how, options)
     found: list[Comparison] = []
     for original in conversion.originals:
-        files = verification.Files(_file_of(original, options), written)
+        model, file = _model_of(original, options)
+        files = verification.Files(file, written)
         stated = partial(_with_stated_types, options=options)
-        originals = verification.Originals(_model_of(original, options), conversion.converted.specialized, stated)
+        originals = verification.Originals(model, conversion.converted.specialized, stated)
         told = replace(settings, widened=lost_types(originals.whole.survey, conversion.result.proto))
         found.append(verification.verify(originals, conversion.result, conversion.converted.model.replaced, told, files))
         if found[-1].status in ("equal", "different"):
@@ -259,14 +260,13 @@ def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "re
     )
 
 
-def _model_of(original: Snapshot, options: Options) -> Original:
-    """`original`, in the opset that the user says it has."""
+def _model_of(original: Snapshot, options: Options) -> tuple[Original, Path | None]:
+    """`original`, as the user says it is, and the file with exactly this model; None where there is none."""
     from ..comparison.original import Original
 
     skeleton = original.skeleton()
-    if options.assume_opset is not None:
-        stamp(skeleton.proto, options.assume_opset)
-    return Original(skeleton, options.semantics)
+    is_changed = assume(skeleton.proto, options.assume_opset, options.ir_version)
+    return Original(skeleton, options.semantics), None if is_changed else original.path
 
 
 def _with_stated_types(original: Skeleton, options: Options) -> Skeleton:
@@ -282,11 +282,6 @@ def _with_stated_types(original: Skeleton, options: Options) -> Skeleton:
                 del values[:]
                 values.extend(known)
     return bare
-
-
-def _file_of(original: Snapshot, options: Options) -> Path | None:
-    """The file with exactly this model, of the opset that the user says it has; None where there is none."""
-    return original.path if options.assume_opset is None else None
 
 
 def _remarks_on_repairs(conversion: Conversion, number: int, reason: str) -> list[Remark]:

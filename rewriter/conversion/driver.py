@@ -15,7 +15,7 @@ from .. import calls, progress
 from ..bridge.opening import AnyModel, Opened, open_model
 from ..engine.outcome import Change, Outcome, Rewrite
 from ..engine.reach import find_reach
-from ..engine.stamp import stamp
+from ..engine.stamp import assume
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
 from ..graph.model import Model
 from ..opsets.transitions import newest_opset
@@ -196,11 +196,8 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
         from ..execution.budget import Budget
 
         skeleton = opening().skeleton
-        if options.assume_opset is not None:
-            stamp(skeleton.proto, options.assume_opset)
-        refusal = refusal_of_model(
-            skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=options.assume_opset is None
-        )
+        is_changed = assume(skeleton.proto, options.assume_opset, options.ir_version)
+        refusal = refusal_of_model(skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=not is_changed)
         if refusal is None:
             raise
         runtime, tried, message = refusal

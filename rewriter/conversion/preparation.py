@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import onnx
+from onnx import defs
 
 from ..checks import validity
 from ..checks.adoption import adopt
@@ -63,7 +64,8 @@ def prepare(
     operators = survey.operators
     repairs = [*repairs, *without_duplicates(proto, survey.graphs), *with_open_sizes(proto, survey.graphs)]
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
-    changes = _assume_opset(proto, options)
+    changes = _assume(proto, options)
+    _require_stamps(proto)
     if options.require_valid:
         validity.require_valid(skeleton.checkable())
     adopted = adopt(proto, survey.operators)
@@ -90,12 +92,32 @@ def prepare(
     return Prepared(skeleton, opset, ir_version, operators, survey, changes, repairs, repaired)
 
 
-def _assume_opset(proto: onnx.ModelProto, options: Options) -> list[Change]:
-    """Give the model the opset that the user says it has."""
-    if options.assume_opset is None:
-        return []
-    stamp.stamp(proto, options.assume_opset)
-    return [Change("assume_opset", "model", proto.graph.name, f"opset {options.assume_opset}")]
+def _assume(proto: onnx.ModelProto, options: Options) -> list[Change]:
+    """Give the model the opset and the IR version that the user says it has."""
+    declared = proto.ir_version
+    stamp.assume(proto, options.assume_opset, options.ir_version)
+    changes = []
+    if proto.ir_version != declared:
+        changes.append(Change("ir_version", "model", proto.graph.name, f"IR version {proto.ir_version}"))
+    if options.assume_opset is not None:
+        changes.append(Change("assume_opset", "model", proto.graph.name, f"opset {options.assume_opset}"))
+    return changes
+
+
+def _require_stamps(proto: onnx.ModelProto) -> None:
+    """Raises InvalidModelError where the model does not state its opset and an IR version that onnx knows."""
+    known = onnx.IR_VERSION
+    if proto.ir_version > known:
+        raise InvalidModelError(
+            f"the model has IR version {proto.ir_version}, and the installed onnx {onnx.__version__} knows up to {known}: a newer "
+            f"onnx may know it; --ir-version {known} takes the model as it is and writes that version"
+        )
+    if proto.ir_version < 1:
+        opset = default_opset(proto.opset_import) or 1
+        fitting = stamp.ir_version_of(opset) if opset <= defs.onnx_opset_version() else known
+        raise InvalidModelError(f"the model states no IR version; give it one with --ir-version {fitting}")
+    if not proto.opset_import and proto.ir_version >= 3:
+        raise InvalidModelError("the model does not state its opset; give it with --assume-opset N, as the exporter had it")
 
 
 def _declared_opset(proto: onnx.ModelProto) -> int | None:

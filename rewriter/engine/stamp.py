@@ -106,6 +106,21 @@ def chosen_ir_version(
     return min(max(needs, model.ir_version), highest or max(needs, model.ir_version))
 
 
+def assume(model: onnx.ModelProto, opset: int | None, ir_version: int | None) -> bool:
+    """Write into `model` what the user says of it: its opset, and its IR version where it states none that onnx knows.
+
+    Returns whether the model is no longer what its file says.
+    """
+    declared = model.ir_version
+    if ir_version is not None and not 0 < declared <= onnx.IR_VERSION:
+        model.ir_version = ir_version
+    if opset is not None:
+        if not model.opset_import:
+            model.opset_import.add(domain="", version=opset)
+        stamp(model, opset)
+    return opset is not None or model.ir_version != declared
+
+
 def stamp(model: onnx.ModelProto, opset: int) -> None:
     """Write `opset` wherever the default domain is imported, in the model and in its functions."""
     for owner in (model, *model.functions):

@@ -386,7 +386,7 @@ def _adds_up(values: np.ndarray) -> bool:
 
 @defect("computes the positions of a {op} of doubles in float")
 def positions_in_float(case: Case) -> bool:
-    return case.type_of(1) == TensorProto.DOUBLE
+    return TensorProto.DOUBLE in (case.type_of(0), case.type_of(1))
 
 
 @defect("computes the weights of a cubic {op} of doubles in float")

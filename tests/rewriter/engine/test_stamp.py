@@ -8,8 +8,37 @@ import onnx
 import pytest
 from helpers import convert_version
 
-from split_rewrite.rewriter import Options, SplitRewriteError
-from split_rewrite.rewriter.engine.stamp import drop_imports
+from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError
+from split_rewrite.rewriter.engine.stamp import assume, drop_imports
+
+TEXT = "g (float[4] x) => (float[4] y) { y = Relu(x) }"
+
+
+@pytest.mark.parametrize("declared", [0, 99])
+def test_an_ir_version_that_onnx_does_not_know_is_what_the_user_says(declared: int) -> None:
+    source = helpers.model(TEXT, 17)
+    source.ir_version = declared
+    with pytest.raises(InvalidModelError, match="IR version"):
+        convert_version(source, 13)
+    done = convert_version(source, 13, options=Options(ir_version=7), compare="required")
+    assert done.model.ir_version == 7
+    assert source.ir_version == declared
+
+
+def test_an_opset_that_the_model_does_not_state_is_what_the_user_says() -> None:
+    source = helpers.model(TEXT, 17)
+    del source.opset_import[:]
+    with pytest.raises(InvalidModelError, match="does not state its opset"):
+        convert_version(source, 11)
+    done = convert_version(source, 11, options=Options(assume_opset=13), compare="required")
+    assert [(entry.domain, entry.version) for entry in done.model.opset_import] == [("", 11)]
+
+
+def test_what_the_model_states_of_its_ir_version_counts() -> None:
+    source = helpers.model(TEXT, 17, ir_version=8)
+    assert not assume(source, None, 9)
+    assert source.ir_version == 8
+
 
 IR_VERSIONS = {
     "lowered-on-the-way-down": (18, 8, 11, 6),

@@ -87,5 +87,5 @@ def test_an_ir_version_that_is_impossible_is_not_said_to_work(tmp_path: Path) ->
 def test_a_command_cannot_do_more_when_it_is_pasted() -> None:
     found = explain("Missing model IR version.")
     assert found is not None and found.remedy is not None
-    assert found.remedy.command("$(rm x).onnx") == "split-rewrite '$(rm x).onnx' out.onnx"
-    assert found.remedy.command("-v.onnx") == "split-rewrite ./-v.onnx out.onnx"
+    assert found.remedy.command("$(rm x).onnx") == "split-rewrite --ir-version 8 '$(rm x).onnx' out.onnx"
+    assert found.remedy.command("-v.onnx") == "split-rewrite --ir-version 8 ./-v.onnx out.onnx"

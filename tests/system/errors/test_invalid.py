@@ -173,6 +173,19 @@ INVALID: dict[str, tuple[bytes, str]] = {
         "the input is not a valid model: Split 'cut': it has 2 inputs, and the form of opset 11 has 1, and the model counts as opset 12; …",
     ),
     "no-such-opset": (imported_twice(), "the model imports the default domain twice, as opset 17 and 18"),
+    "no-ir-version": (
+        edited(LONE, lambda proto: proto.ClearField("ir_version")),
+        "the model states no IR version; give it one with --ir-version 8",
+    ),
+    "ir-version-of-the-future": (
+        edited(LONE, lambda proto: setattr(proto, "ir_version", 99)),
+        "the model has IR version 99, and the installed onnx … knows up to …: a newer onnx may know it; --ir-version … takes the model "
+        "as it is and writes that version",
+    ),
+    "no-opset": (
+        edited(LONE, lambda proto: proto.ClearField("opset_import")),
+        "the model does not state its opset; give it with --assume-opset N, as the exporter had it",
+    ),
     "training": (
         edited(LONE, lambda proto: proto.training_info.add()),
         "the model has training_info, which is not converted; remove it (inference does not need it)",
