@@ -522,6 +522,11 @@ def large_powers(case: Case) -> bool:
     return case.type_of(0) not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
+@defect("computes a {op} of 64-bit integers in double")
+def powers_in_double(case: Case) -> bool:
+    return case.type_of(0) in (TensorProto.INT64, TensorProto.UINT64)
+
+
 @defect("takes one batch of data for many of indices")
 def one_batch_for_many(case: Case) -> bool:
     return case.number("batch_dims", 0) > 0

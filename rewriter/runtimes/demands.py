@@ -21,6 +21,8 @@ from .profiles import Effect, Profile
 
 _DOES: dict[Effect, str] = {"wrong": "computes it wrongly", "refused": "refuses it", "crash": "dies of it"}
 Bound = Literal["min", "max", "best"]
+_IR_WITH_FUNCTIONS = 8
+"""The IR version in which models got local functions."""
 
 
 class TitledList:
@@ -77,8 +79,15 @@ class Demands:
 
     @property
     def without_functions(self) -> str:
-        """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do."""
-        return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
+        """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do.
+
+        Those that read only IR versions before functions came are among them.
+        """
+        return " and ".join(
+            profile.title
+            for profile in self.profiles
+            if profile.facts.functions_refused or (profile.facts.ir_max or _IR_WITH_FUNCTIONS) < _IR_WITH_FUNCTIONS
+        )
 
     def refused_interface(self, graph: GraphProto) -> Iterator[Blocker]:
         """Blockers for the inputs and outputs of the main graph that a runtime does not take as they are.

@@ -104,6 +104,14 @@ def test_functions_that_are_not_taken_are_inlined() -> None:
     assert all(len(node.input) == 2 for node in result.graph.node)
 
 
+@pytest.mark.parametrize("text", [TWICE, TWICE.replace("local.Twice", "Relu")], ids=["called", "left over"])
+def test_functions_are_inlined_for_what_reads_no_ir_version_with_functions(text: str) -> None:
+    before = onnx.parser.parse_model(text)
+    result = convert_version(before, options=Options(for_runtimes=["onnxruntime-1.8"])).model
+    assert not result.functions
+    assert result.ir_version <= 7
+
+
 def test_functions_that_are_taken_stay() -> None:
     result = convert_version(onnx.parser.parse_model(TWICE), options=Options(for_runtimes=["onnxruntime-1.20"])).model
     assert [function.name for function in result.functions] == ["Twice"]
