@@ -195,7 +195,17 @@ def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
             tensor.ClearField("shape")
     for value, rank in numbers:
         value.type.CopyFrom(_tensor(value.type, [1] * rank))
+    for graph in _graphs(model)[1:]:
+        _state_stored_outputs(graph)
     return found
+
+
+def _state_stored_outputs(graph: GraphProto) -> None:
+    """Give those outputs of a subgraph that are stored values the shapes of these: inference takes what the outputs declare."""
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    for value in graph.output:
+        if (tensor := stored.get(value.name)) is not None and value.type.tensor_type.elem_type == tensor.data_type:
+            value.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims))
 
 
 def _iteration_numbers(model: ModelProto) -> list[tuple[ValueInfoProto, int]]:

@@ -249,3 +249,13 @@ def test_a_symbol_of_an_input_says_nothing_of_its_stored_value(ir_version: int, 
     scope = Model(Skeleton.of(source), constants_as_initializers=True).main
     assert [scope.shape(name) for name in ("c", "y")] == shapes
     assert scope.shape("x") == ("N", 4)
+
+
+def test_a_branch_that_returns_a_stored_value_returns_its_shape() -> None:
+    """Inference takes what the branch declares of it, symbols of the inputs among them."""
+    text = """g (bool c, float[N,N] x) => (int64[A,B] y) {
+        y = If (c) <
+            then_branch = t () => (int64[N,N] a) <int64[2,1] a = {4, -2}> { u = Neg (x) },
+            else_branch = e () => (int64[N,N] b) <int64[2,1] b = {1, 3}> { w = Neg (x) }>
+    }"""
+    assert Model(Skeleton.of(model(text, 13)), constants_as_initializers=True).main.shape("y") == (2, 1)
