@@ -16,6 +16,8 @@ from ...rewriter.opsets import facts
 from ..shared.typed import FLOATING
 
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
+_DEEPEST = 4
+"""The number of nodes before a Cast that are looked at."""
 
 
 @avoid("Three or more operands", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
@@ -97,15 +99,27 @@ def is_not_zero(node: Node) -> None:
 
 @avoid("Cast of a float to an integer", "Cast", opset=9)
 def truncate_first(node: Node) -> None:
-    """The data is truncated before the node, unless it is rounded already: its sign times the floor of its absolute value.
+    """The data is truncated before the node, unless it is known to be whole: its sign times the floor of its absolute value.
 
     It is exact for all types, where the integer has the number.
     """
-    maker = node.maker()
-    is_whole = maker is not None and facts.of(maker.op_type).has("whole")
-    if node.elem_type() in FLOATING and node.attr("to") in _WHOLE and not is_whole:
+    if node.elem_type() in FLOATING and node.attr("to") in _WHOLE and not _is_whole(node, 0, _DEEPEST):
         op, data = node.op, node.input(0)
         node.set_input(0, op.Mul(op.Sign(data), op.Floor(op.Abs(data))))
+
+
+def _is_whole(node: Node, index: int, deepest: int) -> bool:
+    """Whether input number `index`, of a floating-point type, has only whole numbers, as at most `deepest` nodes before it show."""
+    value = node.constant(index)
+    if value is not None:
+        return bool((np.trunc(value) == value).all())
+    maker = node.maker(index)
+    if maker is None:
+        return False
+    fact = facts.of(maker.op_type)
+    keeps = fact.kind is facts.Kind.ELEMENTWISE and fact.work in (facts.Work.ORDERS, facts.Work.WRAPS)
+    given = [index for index in range(len(maker.inputs)) if maker.has_input(index)]
+    return fact.has("whole") or (keeps and deepest > 0 and all(_is_whole(maker, index, deepest - 1) for index in given))
 
 
 @avoid("Less", "Less", opset=7)

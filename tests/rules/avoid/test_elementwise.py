@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from avoiding import converted, for_a_runtime
-from helpers import assert_rewrites, model
+from helpers import assert_rewrites, model, run
 
 REWRITES = [
     (
@@ -126,3 +127,28 @@ def test_a_narrow_type_is_compared_with_0_in_a_wider_one(kind: str, tmp_path: Pa
     proto = model(f"g ({kind}[2] x) => (bool[2] y) {{ y = Cast<to = 9>(x) }}", 21, ir_version=10)
     result = converted(proto, "Cast to bool", tmp_path)
     assert [node.op_type for node in result.graph.node] == ["Cast", "Cast", "Equal", "Not"]
+
+
+WHOLE = {
+    "a floor": "w = Floor(x)",
+    "a truncation": "s = Sign(x) a = Abs(x) f = Floor(a) w = Mul(s, f)",
+    "within whole bounds": "f = Round(x) w = Clip(f, low, high)",
+    "a sum": "f = Ceil(x) g = Add(f, one) w = Max(g, one)",
+}
+FRACTIONS = {
+    "a bound": "f = Round(x) w = Clip(f, half, high)",
+    "a quotient": "f = Round(x) w = Div(f, high)",
+    "a factor": "f = Round(x) w = Mul(f, x)",
+    "no maker": "w = Max(x, one)",
+}
+
+
+@pytest.mark.parametrize("nodes", [*WHOLE.values(), *FRACTIONS.values()], ids=[*WHOLE, *FRACTIONS])
+def test_what_is_whole_is_not_truncated_again(nodes: str, tmp_path: Path) -> None:
+    stored = "<float low = {-3}, float high = {4}, float one = {1}, float half = {0.5}>"
+    proto = model(f"g (float[5] x) => (int64[5] y) {stored} {{ {nodes} y = Cast<to = 7>(w) }}", 13)
+    result = converted(proto, "Cast of a float to an integer", tmp_path)
+    added = len(result.graph.node) - len(proto.graph.node)
+    assert added == (0 if nodes in WHOLE.values() else 4)
+    x = np.array([-2.5, -0.3, 0.0, 1.7, 9.2], np.float32)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], run(proto, {"x": x})[0])
