@@ -131,8 +131,10 @@ def cast_to_known_type(node: Node) -> None:
     """CastLike becomes Cast to the type of its second input; of a number that is stored in the model, the number in that type."""
     stored = node.constant(0)
     node.become.Cast(node.input(0), to=node.need_elem_type(1))
-    if stored is not None and stored.size == 1:
-        node.renew()
+    if stored is None:
+        return
+    node.renew()  # as a Cast, it is known to be constant
+    if stored.size == 1:
         node.fold()
 
 

@@ -244,8 +244,6 @@ class Engine(Walk):
             while not node.removed:
                 op_type = node.op_type
                 if op_type != written:
-                    if written:
-                        node.renew()
                     self._steps.gate_written(node, target)
                     written = op_type
                 route = self._routes.find(op_type, node.opset, target, made)

@@ -23,7 +23,7 @@ def test_a_domain_that_no_runtime_knows_is_refused(domain: str) -> None:
 def test_no_opset_at_all_is_refused() -> None:
     proto = model("g (float[2] x) => (float[2] y) { y = Relu (x) }", 11)
     del proto.opset_import[:]
-    assert "the input is not a valid model" in invalidity(proto, 13)
+    assert "the model does not state its opset" in invalidity(proto, 13)
 
 
 def test_the_verdict_of_onnx_checker_can_be_required() -> None:
