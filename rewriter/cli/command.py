@@ -101,7 +101,7 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     "--ir-version",
     type=int,
     metavar="N",
-    help="IR version of the result; default: that of INPUT; for an older opset, lowered to what onnx used then.",
+    help="IR version of the result, and of INPUT if it states none; default: that of INPUT, lowered with the opset.",
 )
 @click.option(
     "--overwrite-input-shape",
@@ -162,7 +162,9 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     help="Skip the models that this report lists as done, unless model or options have changed, and add the others to it.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, such as tcp://host:8786.")
-@click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, if the file declares a wrong one.")
+@click.option(
+    "--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, if the file declares a wrong one or none."
+)
 @click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
     "--require-valid",

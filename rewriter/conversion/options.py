@@ -41,6 +41,7 @@ Comparing = Literal["auto", "model", "nodes", "required", "off"]
 @dataclass(frozen=True)
 class Options:
     """The options of a conversion, beside the target opset. `assume_opset` takes precedence over the opset that the model declares.
+    `ir_version` is that of the result, and also of a model that states none, or one that the installed onnx does not know.
 
     `semantics` decides the meaning of nodes on which the specification and onnxruntime disagree (docs/semantics.md). With None,
     such a node stays as it is, or the model is refused.

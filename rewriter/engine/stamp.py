@@ -111,8 +111,8 @@ def assume(model: onnx.ModelProto, opset: int | None, ir_version: int | None) ->
 
     Returns whether the model is no longer what its file says.
     """
-    declared = model.ir_version
-    if ir_version is not None and not 0 < declared <= onnx.IR_VERSION:
+    declared, known = model.ir_version, range(1, onnx.IR_VERSION + 1)
+    if ir_version is not None and ir_version in known and declared not in known:
         model.ir_version = ir_version
     if opset is not None:
         if not model.opset_import:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from onnx import TypeProto, ValueInfoProto
+from onnx import TypeProto
 
 from ...errors import ArgumentError
 from ...execution.dtypes import numpy_dtype
@@ -99,9 +99,6 @@ class InputSpace:
         self._nodes = original.readings.nodes
         self._equal = original.equal
         self._carries = original.carries and result.carries
-        self._defaults = [
-            value for value in values_of(original.overridable if original.overrides else ()) if value.name not in self._data
-        ]
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
         self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
@@ -117,6 +114,9 @@ class InputSpace:
             self._shapes[name] = _narrow(own, other, self._bound)
         for name in [*samples.shapes, *self._data]:
             self._apply_given(name)
+        self._overridden = [
+            value for value in values_of(original.overridable) if original.overrides and self._may_override(value.name)
+        ]
 
     @property
     def summary(self) -> str:
@@ -194,16 +194,14 @@ class InputSpace:
             [*(base._replace(style=style, decides=way) for way in ways), settled[base]._replace(style=style, decides="floats")]
             for style, base in zip(wanted, bases, strict=True)
         ]
-        return [*found[:1], *self._overriding(found), *found[1:]][:most]
+        others = [[choice._replace(overrides=True) for choice in way] for way in found[:_OVERRIDDEN] if self._overridden]
+        return [*found[:1], *others, *found[1:]][:most]
 
-    def _overriding(self, found: list[list[Choice]]) -> list[list[Choice]]:
-        """The first of these samples, with other values for small inputs that have defaults; [] where there are none."""
-        small = any(self._is_small(value) for value in self._defaults)
-        return [[choice._replace(overrides=True) for choice in ways] for ways in found[:_OVERRIDDEN] if small]
-
-    def _is_small(self, value: ValueInfoProto) -> bool:
-        shape = self._shapes[value.name]
-        return shape is not None and math.prod(dim for dim in shape if isinstance(dim, int)) <= _MOST_OVERRIDDEN
+    def _may_override(self, name: str) -> bool:
+        """Whether the default of the input is small, and the user gave no other."""
+        shape = self._shapes[name]
+        is_small = shape is not None and math.prod(dim for dim in shape if isinstance(dim, int)) <= _MOST_OVERRIDDEN
+        return is_small and name not in self._data
 
     def _with_one_that_follows(self, choice: Choice, style: Style) -> Choice:
         """The choice, on every second turn with a -1 in each shape that was settled for a Reshape."""
@@ -266,7 +264,7 @@ class InputSpace:
         usual = self._filled_as_usual(choice)
         settled = dict(choice.values)
         inputs: dict[str, Any] = dict(self._data)
-        for value in [*self._required, *filter(self._is_small, self._defaults if choice.overrides else ())]:
+        for value in [*self._required, *(self._overridden if choice.overrides else ())]:
             if value.name in inputs:
                 inputs[value.name] = as_declared(inputs[value.name], value.type)
                 continue
@@ -283,7 +281,7 @@ class InputSpace:
 
     def _filled_as_usual(self, choice: Choice) -> set[str]:
         """The floating-point inputs that the style fills with usual values. Defaults are among them, since most are weights."""
-        floats, defaults = self._floats, {value.name for value in self._defaults}
+        floats, defaults = self._floats, {value.name for value in self._overridden}
         if choice.style is None or choice.style.alone is None or not floats:
             return defaults
         return {*floats, *defaults} - {floats[choice.style.alone % len(floats)]}

@@ -25,6 +25,13 @@ def test_an_ir_version_that_onnx_does_not_know_is_what_the_user_says(declared: i
     assert source.ir_version == declared
 
 
+def test_an_ir_version_that_onnx_does_not_know_cannot_be_stated() -> None:
+    source = helpers.model(TEXT, 17)
+    source.ir_version = 0
+    with pytest.raises(InvalidModelError, match="the model states no IR version"):
+        convert_version(source, 13, options=Options(ir_version=99))
+
+
 def test_an_opset_that_the_model_does_not_state_is_what_the_user_says() -> None:
     source = helpers.model(TEXT, 17)
     del source.opset_import[:]

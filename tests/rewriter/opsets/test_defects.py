@@ -90,7 +90,7 @@ FALSE = {
     "padded_mask": (23, "y = Attention(x, x, x, m)", "float[1,1,2,2] x, float[2,2] m", ""),
     "positions_in_float": (16, "y = GridSample(x, p)", "float[1,1,2,2] x, float[1,1,1,2] p", ""),
     "positions_in_the_output": (11, "y = MaxUnpool<kernel_shape = [2]>(x, i)", "float[1,1,1] x, int64[1,1,1] i", ""),
-    "powers_in_double": (13, "y = Pow(x, x)", "int32[2] x", ""),
+    "powers_in_double": (13, "a = Pow(x, x) b = Pow(z, two) c = Pow(z, three)", "int32[2] x, int64[2] z", "int64 two = {2}, float[1] three = {3}"),
     "products_of_nothing": (13, "y = MatMulInteger(x, w)", "uint8[2,1] x, uint8[1,2] w", ""),
     "rounded_doubles": (18, "y = Shrink(x)", "float[2] x", ""),
     "rounded_integers": (18, "y = Shrink(x)", "float[2] x", ""),
