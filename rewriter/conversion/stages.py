@@ -31,6 +31,7 @@ from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
 from ..structure.survey import Survey
 from .acceptance import Accepted
+from .aiming import is_worth_trying
 from .attempts import Attempts, Converted, duplicate
 from .options import Options, demands_of_options, patterns_of
 from .preparation import prepare
@@ -138,6 +139,8 @@ class Job:
             return Aim(target, model)
         blocked: dict[int, list[Blocker]] = {}
         for opset in self._demands.candidates(source):
+            if not is_worth_trying(opset, blocked, self._demands.restrictions):
+                continue
             blocked[opset] = self.try_at(opset, model)[1].blockers
             if not blocked[opset]:
                 break

@@ -63,9 +63,17 @@ def _contradicted(found: declarations.Contradiction) -> Remark:
     return Remark("warning", "value", found.name, "declared shapes", message)
 
 
+_OF_REWRITE = "its rewrite needs "
+
+
+def is_of_rewrite(reason: str) -> bool:
+    """Whether this is the reason why a node that a rule made is refused, and not one of the user's model."""
+    return _OF_REWRITE in reason
+
+
 def _reason_of_made(op_type: str, reason: str) -> str:
     """The reason why a node cannot be converted: it would be rewritten with `op_type`, which is impossible because of `reason`."""
     subject, _, rest = reason.partition(" ")
     if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
-        return f"its rewrite needs {op_type}, which {rest}"
-    return f"its rewrite needs {op_type}: {reason}"
+        return f"{_OF_REWRITE}{op_type}, which {rest}"
+    return f"{_OF_REWRITE}{op_type}: {reason}"

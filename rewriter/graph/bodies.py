@@ -24,7 +24,8 @@ from onnx import (
 from ..errors import Unconvertible
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import bind_attributes, default_opset, reads, subgraphs
-from ..opsets import facts
+from ..opsets import by_reference, facts, folding
+from ..opsets.defects import is_evaluated_alike
 from ..opsets.transitions import form_opset, path, schema_at
 from ..storage.payload import element_dtype, tensor_of
 from .editing import Editing, is_held
@@ -48,9 +49,29 @@ def fold(node: Editing) -> bool:
     value = node.constant(node.output(0))
     if value is None:
         return False
+    _become(node, value)
+    return True
+
+
+def fold_roughly(node: Editing) -> bool:
+    """As `fold`, but also where the operator rounds: the last bits are then those of ONNX's reference implementation."""
+    values = [node.constant(index) for index in range(len(node.inputs))]
+    if len(node.outputs) != 1 or any(value is None and node.has_input(index) for index, value in enumerate(values)):
+        return False
+    given = {name: value for name, value in zip(node.inputs, values, strict=True) if value is not None}
+    if not is_evaluated_alike(node.proto, node.opset, given, by_reference=True):
+        return False
+    results = by_reference.evaluate_roughly(node.proto, node.opset, values, folding.MAX_ELEMENTS)
+    if results is None:
+        return False
+    node.approximate = True
+    _become(node, results[0])
+    return True
+
+
+def _become(node: Editing, value: np.ndarray) -> None:
     # Constant-1 takes floats only: the node is one of opset 9, whose way down knows what to do.
     node.become.Constant(opset=max(node.opset, 9), value=tensor_of(value, ""))
-    return True
 
 
 def has_body(op_type: str, opset: int) -> bool:

@@ -88,6 +88,10 @@ class Node(Editing):
         """Replace the node by a Constant if its only output is the same in every run. Returns whether it was replaced."""
         return bodies.fold(self)
 
+    def fold_roughly(self) -> bool:
+        """As `fold`, but also where the operator rounds, in which case the last bits may differ from those of a runtime."""
+        return bodies.fold_roughly(self)
+
     def forward(self, index: int, value: str) -> None:
         """Let everything that reads output `index` read `value` instead. An output of the graph keeps its name."""
         scope, model = self._scope, self._scope.model

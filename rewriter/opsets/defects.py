@@ -306,6 +306,13 @@ def images_alone(case: Case) -> bool:
     return shape is None or len(shape) != 4
 
 
+@defect("takes the first index of each row for all where {op} chooses among more than 32 elements")
+def many_choices(case: Case) -> bool:
+    shape, axis = case.shape_of(0), case.number("axis", 0)
+    length = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
+    return length is None or length > 32
+
+
 @defect("moves a position of a cubic {op} into the image, and not its neighbours")
 def cubic_border(case: Case) -> bool:
     return case.text("mode") in (b"cubic", b"bicubic") and case.text("padding_mode") == b"border"

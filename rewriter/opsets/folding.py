@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from . import facts
 
 MAX_ELEMENTS = 65_536
 """The number of elements above which results are not computed, because they would cost more than they help."""
+
+_MOST_POWERS = 64
+"""The number of powers above which none is computed."""
 
 Values = list["np.ndarray | None"]
 Attributes = dict[str, Any]
@@ -124,10 +128,43 @@ def _divide(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left / right
 
 
-def _modulo(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _modulo(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    if attributes.get("fmod", 0):
+        return _elementwise(np.fmod)(inputs, {})
+    return _elementwise(_remainder)(inputs, {})
+
+
+def _remainder(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     if left.dtype.kind not in "iu" or (right <= 0).any() or (left < 0).any():
         raise ValueError("the sign of the remainder is that of either operand")
     return left % right
+
+
+def _resize(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    """The data, where its size stays: each place then has its own position, whatever the mode."""
+    if len(inputs) < 3 or attributes.get("coordinate_transformation_mode") == b"tf_crop_and_resize" or "axes" in attributes:
+        raise ValueError("a form without scales and sizes, or a part of the image")
+    data, scales, sizes = _data(inputs), inputs[2], inputs[3] if len(inputs) > 3 else None
+    lengths = sizes if sizes is not None else np.ones(0) if scales is None else scales * data.shape
+    if lengths.tolist() != [*data.shape] or not np.isfinite(data).all():
+        raise ValueError("computed from neighbours, which rounds")
+    return [data]
+
+
+def _power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Powers that are exact, such as a square or the root of a square: functions of libraries may round others in their own way."""
+    result = np.power(base.astype(np.float64), exponent.astype(np.float64))
+    pairs = np.broadcast_arrays(base, exponent, result)
+    if result.size > _MOST_POWERS or not all(map(_is_exact_power, *(each.ravel().tolist() for each in pairs))):
+        raise ValueError("rounded, or too many to see whether they are")
+    if not np.array_equal(result.astype(base.dtype), result):
+        raise ValueError("rounded, or beyond the type")
+    return result.astype(base.dtype)
+
+
+def _is_exact_power(base: float, exponent: float, result: float) -> bool:
+    up, down = exponent.as_integer_ratio()
+    return abs(up) <= 8 and down <= 4 and abs(result) < 2**53 and Fraction(result) ** down == Fraction(base) ** up
 
 
 def _gather(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -135,6 +172,28 @@ def _gather(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     if data.size * indices.size > MAX_ELEMENTS * data.shape[axis]:
         raise ValueError("too large")
     return [np.take(data, indices, axis=axis)]
+
+
+def _gather_elements(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, indices, axis = _data(inputs), _data(inputs, 1), attributes.get("axis", 0)
+    gathered = np.take_along_axis(data, indices, axis)
+    if gathered.shape != indices.shape:
+        raise ValueError("indices for other rows than those of the data")
+    return [gathered]
+
+
+def _scatter_nd(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, indices, updates = (_data(inputs, index) for index in range(3))
+    depth = indices.shape[-1]
+    places = indices.reshape(-1, depth) % np.array(data.shape[:depth], np.int64)
+    if attributes.get("reduction", b"none") != b"none" or len(np.unique(places, axis=0)) != len(places):
+        raise ValueError("a sum, or several updates of one place")
+    lengths = np.array(data.shape[:depth])
+    if ((indices < -lengths) | (indices >= lengths)).any() or updates.shape != indices.shape[:-1] + data.shape[depth:]:
+        raise ValueError("out of bounds, or of other shapes")
+    result = data.copy()
+    result[tuple(places.T)] = updates.reshape(len(places), *data.shape[depth:])
+    return [result]
 
 
 def _slice(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -146,12 +205,19 @@ def _slice(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     axes = _argument(inputs, 3, attributes, "axes") or list(range(len(starts)))
     steps = _argument(inputs, 4, {}, "steps") or [1] * len(starts)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        if step < 0:
-            raise ValueError("backward slices have their own end convention")
         index: list[Any] = [slice(None)] * data.ndim
-        index[axis] = slice(start, end, step)
+        index[axis] = slice(start, end, step) if step > 0 else _backward(start, end, step, data.shape[axis])
         data = data[tuple(index)]
     return [data]
+
+
+def _backward(start: int, end: int, step: int, length: int) -> slice:
+    """The slice from `start` back to before `end`, which is before the first element where it is below -length."""
+    if start < -length:
+        raise ValueError("numpy takes nothing, and the specification the first element")
+    first = min(start + length if start < 0 else start, length - 1)
+    last = end + length if end < 0 else end
+    return slice(first, last if last >= 0 else None, step) if first >= 0 else slice(0, 0)
 
 
 def _squeeze(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -259,6 +325,8 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "string_concat": _elementwise(np.add),
     "concat": _concat,
     "gather": _gather,
+    "gather_elements": _gather_elements,
+    "scatter_nd": _scatter_nd,
     "slice": _slice,
     "squeeze": _squeeze,
     "unsqueeze": _unsqueeze,
@@ -273,7 +341,9 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "sub": _elementwise(np.subtract),
     "mul": _elementwise(np.multiply),
     "div": _elementwise(_divide),
-    "mod": _elementwise(_modulo),
+    "mod": _modulo,
+    "resize": _resize,
+    "pow": _elementwise(_power),
     "sqrt": _elementwise(np.sqrt),
     "floor": _elementwise(np.floor),
     "ceil": _elementwise(np.ceil),

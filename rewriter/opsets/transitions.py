@@ -73,6 +73,16 @@ def has_same_form(op_type: str, one: int, other: int) -> bool:
     return len({None if schema is None else schema.since_version for schema in schemas}) == 1
 
 
+@cache
+def is_restamp(op_type: str, one: int, other: int) -> bool:
+    """Whether nodes of `op_type` that are valid at both opsets mean the same there, and no rule changes them in between."""
+    low, high = min(one, other), max(one, other)
+    if schema_at(op_type, low) is None:
+        return False
+    up, down = path(op_type, low, high), path(op_type, high, low)
+    return all(step.review in ("R", "C") for step in up) and all(step.older and step.review in ("R", "T") for step in down)
+
+
 def unknown_version(op_type: str) -> Unconvertible:
     """The refusal to change a node of a version of `op_type` that nobody has read."""
     return Unconvertible(

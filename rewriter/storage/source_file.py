@@ -5,9 +5,10 @@ A model from a stranger may name any file as its data, so everything but a plain
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -111,9 +112,15 @@ def location_problem(location: str) -> str:
         return "is not a file name"
     if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
         return "is an absolute path; external data has to lie in the model's folder"
-    if ".." in parts or ".." in PureWindowsPath(location).parts:
+    if _leaves(parts) or _leaves(PureWindowsPath(location).parts):
         return "leaves the model's folder"
     return ""
+
+
+def _leaves(parts: Sequence[str]) -> bool:
+    """Whether the path with these parts, on its way down or at its end, is above the folder in which it begins."""
+    depths = itertools.accumulate(-1 if part == ".." else 1 for part in parts)
+    return min(depths) < 0
 
 
 def data_file(base_dir: Path, location: str) -> SourceFile:

@@ -56,11 +56,11 @@ def fold_scalar(node: Node) -> None:
 def fold_constants(node: Node) -> None:
     """The result becomes a constant; a comparison of floats stays, because some runtimes read no constants of type bool.
 
-    It is exact for all types, up to a size of 1 MB, where runtimes agree about the result.
+    It is exact for all types where runtimes agree about the result, and else right up to the last bits.
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
-    if node.op_type != "Constant" and not is_comparison:
-        _fold(node)
+    if node.inputs and not is_comparison and not _fold(node):
+        node.fold_roughly()
 
 
 @avoid("Constant of bool, or of 8 or 16 bits", EVERY_OPERATOR, opset=9)
@@ -77,13 +77,30 @@ def widen(node: Node) -> None:
         node.set_input(position, node.keep(node.op.Cast(wide, to=node.need_elem_type(position))))
 
 
+@avoid("Stored value that another operator reads", EVERY_OPERATOR, opset=9)
+def store_apart(node: Node) -> None:
+    """A stored operand that nodes of other operators read, too, is stored once more, for this node alone.
+
+    It is exact for all types.
+    """
+    for position in range(len(node.inputs)):
+        value = node.constant(position)
+        if value is not None and _is_stored(node, position) and _is_read_otherwise(node, node.input(position)):
+            node.set_input(position, node.add_tensor(numpy_helper.from_array(value, node.fresh_name("own"))))
+
+
+def _is_read_otherwise(node: Node, name: str) -> bool:
+    """Whether a node of another operator reads the value, too."""
+    graph = node.graph
+    return not graph.is_read_once(name) and any(reader.op_type != node.op_type for reader in graph.readers(name))
+
+
 def _is_stored(node: Node, position: int) -> bool:
     """Whether the value is written in the model, and not computed from what is."""
     maker = node.maker(position)
     return maker is None or maker.op_type == "Constant"
 
 
-def _fold(node: Node) -> None:
+def _fold(node: Node) -> bool:
     value = node.constant(node.output(0)) if len(node.outputs) == 1 else None
-    if value is not None and value.nbytes <= _MOST_BYTES:
-        node.fold()
+    return value is not None and value.nbytes <= _MOST_BYTES and node.fold()

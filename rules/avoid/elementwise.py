@@ -79,6 +79,37 @@ def write_out_sigmoid(node: Node) -> None:
     node.become.Div(one, node.op.Add(one, node.op.Exp(node.op.Neg(node.input(0)))))
 
 
+@avoid("Sum of Erf that is scaled before it is multiplied", "Add", opset=9)
+def subtract_negative(node: Node) -> None:
+    """In x · (0.5 · (1 + erf(x / √2))), the Gelu of x, 1 + erf(…) becomes erf(…) - (-1), which no pattern of a fusion has.
+
+    It is exact for all types.
+    """
+    erfs = [index for index in range(2) if (maker := node.maker(index)) is not None and maker.op_type == "Erf"]
+    if len(erfs) != 1 or not _is_scaled_first(node):
+        return
+    divided, one = node.maker(erfs[0]).maker(), node.constant(1 - erfs[0])  # pyright: ignore[reportOptionalMemberAccess]
+    if divided is None or divided.op_type != "Div":
+        return
+    if one is None:
+        raise Unconvertible("what is added to Erf is computed at run time")
+    node.become.Sub(node.input(erfs[0]), node.op.const(-one, one.dtype))
+
+
+def _is_scaled_first(node: Node) -> bool:
+    """Whether a product with the result of the node is multiplied by what is no constant."""
+    products = [reader for reader in node.graph.readers(node.output(0)) if reader.op_type == "Mul"]
+    others = [
+        name
+        for product in products
+        for reader in node.graph.readers(product.output[0])
+        if reader.op_type == "Mul"
+        for name in reader.input
+        if name != product.output[0]
+    ]
+    return any(node.constant(name) is None for name in others)
+
+
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
     """The node becomes a comparison: not equal to 0.

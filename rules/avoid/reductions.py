@@ -134,3 +134,20 @@ def _reduce(op: Operators, op_type: str, data: str, axes: list[int], keepdims: i
     if op_type == "ReduceSum":
         return op.ReduceSum(data, op.int64(axes), keepdims=keepdims)
     return getattr(op, op_type)(data, axes=axes, keepdims=keepdims)
+
+
+@avoid("Division by the own L2 norm along another axis than 1", "Div", opset=9)
+def take_norm_as_it_is(node: Node) -> None:
+    """The norm goes through Abs, which changes nothing of it, and which no pattern of a fusion has.
+
+    It is exact for all types.
+    """
+    norm = node.maker(1)
+    for between in ("Expand", "Clip"):
+        if norm is not None and norm.op_type == between:
+            norm = norm.maker()
+    if norm is None or norm.op_type != "ReduceL2" or norm.graph.resolve(norm.input(0)) != node.graph.resolve(node.input(0)):
+        return
+    shape, axes = node.shape(0), norm.attr("axes") if norm.has_attr("axes") else norm.constant(1)
+    if axes is None or len(axes) != 1 or (int(axes[0]) != 1 and (shape is None or int(axes[0]) + len(shape) != 1)):
+        node.set_input(1, node.op.Abs(node.input(1)))

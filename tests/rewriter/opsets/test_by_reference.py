@@ -26,11 +26,11 @@ def evaluate(op_type: str, *inputs: np.ndarray, **attributes: Any) -> list[np.nd
 
 def test_what_is_left_alone() -> None:
     assert evaluate("Tile", ONE, np.array([1000])) is None  # too large to be made
-    assert evaluate("Tile", ONE.astype(np.float32), np.array([2])) is None
+    assert evaluate("Log", ONE.astype(np.float32)) is None  # rounded
+    assert evaluate("Max", np.array([np.nan], np.float32), np.array([1], np.float32)) is None
     assert evaluate("Bernoulli", ONE.astype(np.float32)) is None
     assert evaluate("RandomUniformLike", ONE) is None
-    assert evaluate("EyeLike", np.zeros((2, 2), np.int64), dtype=TensorProto.FLOAT) is None
-    assert evaluate("Pow", ONE, np.array(2)) is None
+    assert evaluate("Scatter", ONE, np.array([0, 0]), np.array([1, 2])) is None
     assert evaluate("Tile", ONE, np.array([-1])) is None
     assert evaluate("NoSuchOperator", ONE) is None
     assert not by_reference.evaluates("If")
@@ -42,6 +42,34 @@ def test_a_parameter_of_a_function_is_not_known() -> None:
     node = helper.make_node("Trilu", ["x"], ["y"])
     node.attribute.add(name="upper", ref_attr_name="upper", type=onnx.AttributeProto.INT)
     assert by_reference.evaluate(node, 18, [np.ones((2, 2), np.int64)], MOST) is None
+
+
+def test_floats_are_moved_and_compared() -> None:
+    halves = ONE.astype(np.float32) / 2
+    expected = {
+        "Tile": (evaluate("Tile", halves, np.array([2])), [0.5, 1, 1.5, 0.5, 1, 1.5]),
+        "Clip": (evaluate("Clip", halves, np.float32(0.75), np.float32(1)), [0.75, 1, 1]),
+    }
+    for found, numbers in expected.values():
+        assert found is not None
+        assert found[0].tolist() == numbers
+
+
+ROUGHLY = {"Log": np.log, "Sin": np.sin, "ReduceMean": lambda x: x.mean(keepdims=True), "Tanh": np.tanh}
+
+
+@pytest.mark.parametrize("op_type", ROUGHLY)
+def test_what_rounds_is_computed_where_that_is_asked_for(op_type: str) -> None:
+    given = np.array([0.3, 2.0, 7.1], np.float32)
+    found = by_reference.evaluate_roughly(helper.make_node(op_type, ["x"], ["y"]), 18, [given], MOST)
+    assert found is not None
+    np.testing.assert_allclose(found[0], ROUGHLY[op_type](given.astype(np.float64)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("op_type", ["Bernoulli", "RandomNormalLike", "Resize", "Identity2"])
+def test_what_is_open_is_never_computed(op_type: str) -> None:
+    node = helper.make_node(op_type, ["x"], ["y"])
+    assert by_reference.evaluate_roughly(node, 18, [np.ones(2, np.float32)], MOST) is None
 
 
 def test_what_is_not_listed_elsewhere() -> None:

@@ -76,6 +76,7 @@ FALSE = {
     "large_powers": (13, "y = Pow(x, x)", "float[2] x", ""),
     "long_condition": (13, "y = Compress<axis = 0>(x, c)", "float[3,2] x, bool[3] c", ""),
     "made_up_shape": (13, "y = Loop(n, , x) <body = b (int64 i, bool k, float[1] v) => (bool c, float[1] w) {c = Identity(k) w = Neg(v)}>", "float[1] x, int64 n", ""),
+    "many_choices": (13, "y = GatherElements<axis = -1>(x, i)", "float[64,32] x, int64[64,3] i", ""),
     "masked_scores": (24, "y, , , s = Attention<qk_matmul_output_mode = 2>(x, x, x)", "float[1,1,2,2] x", ""),
     "matrices_of_any_shape": (20, "y = AffineGrid(x, s)", "float[n,2,3] x, int64[4] s", ""),
     "named_parts": (18, "a, b = Split<num_outputs = 2>(x)", "float[4] x", ""),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -58,3 +60,134 @@ def test_triangles_are_folded_but_for_diagonals_far_away(upper: int) -> None:
     rows, columns = np.indices((3, 3))
     np.testing.assert_array_equal(found, np.where(columns - rows >= 1 if upper else columns - rows <= 1, data, np.float32(0)))
     assert evaluate(node, [data, np.array(2**62)]) is None
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements_are_gathered_from_long_rows(axis: int) -> None:
+    """onnx.reference takes the first index of a row for all of the row there."""
+    node = helper.make_node("GatherElements", ["a", "i"], ["b"], axis=axis)
+    data = np.arange(4900).reshape(70, 70)
+    indices = np.argsort(np.sin(data), axis) - 35
+    (found,) = evaluate(node, [data, indices]) or [None]
+    np.testing.assert_array_equal(found, np.take_along_axis(data, indices, axis))
+    assert evaluate(node, [data, indices - 36]) is None, "out of bounds"
+    assert evaluate(node, [data, indices[:1, :1]]) is None, "fewer rows"
+
+
+POWERS = {
+    "root": ([4.0, 0.0, 2.25], [0.5], [2.0, 0.0, 1.5]),
+    "square": ([3.0, -0.5], [2.0], [9.0, 0.25]),
+    "inverse": ([4.0], [-1.0], [0.25]),
+    "a root of two": ([2.0], [0.5], None),
+    "a third": ([3.0], [-1.0], None),
+    "a square that rounds": ([2.0**13 + 1], [2.0], None),
+    "beyond the type": ([2.0**100], [2.0], None),
+    "a root of a negative number": ([-4.0], [0.5], None),
+    "one of nothing": ([0.0], [-1.0], None),
+    "infinite": ([np.inf], [1.0], None),
+    "large exponents": ([1.0], [9.0], None),
+}
+
+
+@pytest.mark.parametrize(("base", "exponent", "expected"), POWERS.values(), ids=POWERS.keys())
+def test_powers_are_folded_where_they_are_exact(base: list[float], exponent: list[float], expected: list[float] | None) -> None:
+    node = helper.make_node("Pow", ["a", "b"], ["c"])
+    found = evaluate(node, [np.array(base, np.float32), np.array(exponent, np.float32)])
+    assert (found is None) if expected is None else (found is not None and found[0].tolist() == expected)
+    assert found is None or found[0].dtype == np.float32
+
+
+def test_powers_of_integers() -> None:
+    node = helper.make_node("Pow", ["a", "b"], ["c"])
+    assert evaluate(node, [np.array([-3, 2]), np.array([3, 0])])[0].tolist() == [-27, 1]  # pyright: ignore[reportOptionalSubscript]
+    assert evaluate(node, [np.array([2]), np.array([-1])]) is None
+    assert evaluate(node, [np.array([2**30]), np.array([2])]) is None, "rounded in a double, as some runtimes do"
+
+
+@pytest.mark.parametrize("start", [-9, -4, -1, 0, 2, 3, 9])
+@pytest.mark.parametrize("end", [-(2**63) + 1, -9, -4, -2, 0, 3, 9])
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_backward_slices(start: int, end: int, length: int) -> None:
+    """As onnxruntime cuts them. By the specification, a start before the data is its first element; numpy takes nothing then."""
+    node = helper.make_node("Slice", ["a", "s", "e", "x", "t"], ["b"])
+    data = np.arange(length)
+    given = [data, np.array([start]), np.array([end]), np.array([0]), np.array([-2])]
+    (found,) = evaluate(node, given) or [None]
+    assert (found is None) == (start < -length)
+    if found is not None:
+        np.testing.assert_array_equal(found, run_in_onnxruntime(node, given))
+
+
+def run_in_onnxruntime(node: onnx.NodeProto, inputs: list[np.ndarray]) -> np.ndarray:
+    """What onnxruntime makes of one node of opset 18."""
+    ends = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), None)
+        for n, a in zip(node.input, inputs, strict=True)
+        if n
+    ]
+    graph = helper.make_graph([node], "g", ends, [onnx.ValueInfoProto(name=node.output[0])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return session.run(None, {name: value for name, value in zip(node.input, inputs, strict=True) if name})[0]
+
+
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_remainders_with_the_attribute(fmod: int) -> None:
+    node = helper.make_node("Mod", ["a", "b"], ["c"], fmod=fmod)
+    assert evaluate(node, [np.array([7, 8]), np.array([4])])[0].tolist() == [3, 0]  # pyright: ignore[reportOptionalSubscript]
+    negative = evaluate(node, [np.array([-7]), np.array([4])])
+    assert negative is None if fmod == 0 else negative == [np.array([-3])]
+
+
+SIZES = {
+    "sizes": (["x", "", "", "s"], [5, 4], True),
+    "other sizes": (["x", "", "", "s"], [5, 5], False),
+    "scales": (["x", "", "s"], [1.0, 1.0], True),
+    "other scales": (["x", "", "s"], [1.0, 1.1], False),
+    "no scales": (["x", "", "s"], [], False),
+}
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("places", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+@pytest.mark.parametrize(("inputs", "value", "is_own"), SIZES.values(), ids=SIZES.keys())
+def test_a_resize_to_its_own_size_is_folded(mode: str, places: str, inputs: list[str], value: list[float], is_own: bool) -> None:
+    node = helper.make_node("Resize", inputs, ["y"], mode=mode, coordinate_transformation_mode=places)
+    data = np.arange(20, dtype=np.float32).reshape(5, 4) / 7
+    given = [
+        data if name == "x" else np.array(value, np.int64 if inputs[2] == "" else np.float32) if name else None for name in inputs
+    ]
+    found = evaluate(node, given)
+    assert (found is not None) == is_own
+    if found:
+        np.testing.assert_array_equal(found[0], data)
+        np.testing.assert_array_equal(run_in_onnxruntime(node, given), data)
+    assert evaluate(node, [None if v is None else v * np.float32(np.inf) if v is data else v for v in given]) is None
+
+
+def test_a_part_of_an_image_is_not_folded() -> None:
+    node = helper.make_node("Resize", ["x", "r", "s"], ["y"], coordinate_transformation_mode="tf_crop_and_resize", mode="linear")
+    given = [np.ones((2, 2), np.float32), np.array([0, 0.5, 1, 1], np.float32), np.ones(2, np.float32)]
+    assert evaluate(node, given) is None
+
+
+SCATTERED = {
+    "rows": ([[0], [-1]], (2, 4), True),
+    "elements": ([[0, 0], [-5, 1], [4, -1]], (3,), True),
+    "a place twice": ([[0], [-5]], (2, 4), False),
+    "out of bounds": ([[5]], (1, 4), False),
+    "below": ([[-6]], (1, 4), False),
+    "other updates": ([[0], [1]], (1, 4), False),
+}
+
+
+@pytest.mark.parametrize(("indices", "shape", "is_known"), SCATTERED.values(), ids=SCATTERED.keys())
+def test_scattered_updates(indices: list[list[int]], shape: tuple[int, ...], is_known: bool) -> None:
+    node = helper.make_node("ScatterND", ["a", "i", "u"], ["b"])
+    data = np.arange(20, dtype=np.float32).reshape(5, 4)
+    given = [data, np.array(indices), -np.ones(shape, np.float32)]
+    found = evaluate(node, given)
+    assert (found is not None) == is_known
+    if found is not None:
+        np.testing.assert_array_equal(found[0], run_in_onnxruntime(node, given))
+        assert evaluate(helper.make_node("ScatterND", ["a", "i", "u"], ["b"], reduction="add"), given) is None

@@ -17,6 +17,7 @@ REFUSED = {
     "C:\\w": "is an absolute path",
     "../w": "leaves the model's folder",
     "a\\..\\..\\w": "leaves the model's folder",
+    "a/../../b/w": "leaves the model's folder",
 }
 
 
@@ -25,6 +26,18 @@ def test_a_location_outside_the_model_s_folder_is_refused(tmp_path: Path, locati
     assert problem in location_problem(location)
     with pytest.raises(InvalidModelError, match=problem):
         data_file(tmp_path, location)
+
+
+def test_a_detour_inside_the_folder_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "w").write_bytes(b"data")
+    assert location_problem("a/../w") == ""
+    assert data_file(tmp_path, "a/../w").path.read_bytes() == b"data"
+    with pytest.raises(InvalidModelError, match="there is no such file"):
+        data_file(tmp_path, "b/../w")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(InvalidModelError, match="is a symbolic link"):
+        data_file(tmp_path, "b/../w")
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path: Path) -> None:

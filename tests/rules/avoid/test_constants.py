@@ -42,6 +42,21 @@ REWRITES = [
         "{ c = Constant <value = float {3}> () y = Add (c, x) }",
     ),
     (
+        "constants.fold_constants",
+        "Operator on constants",
+        13,
+        "g (float[1] x) => (float[1] y) <float[2] a = {3, 5}> { s = Exp(a) r = ReduceMax<keepdims = 0>(s) y = Add(x, r) }",
+        "{ r = Constant <value = float {148.41316}> () y = Add (x, r) }",
+    ),
+    (
+        "constants.store_apart",
+        "Stored value that another operator reads",
+        17,
+        "g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { m = Mul(x, w) y = LayerNormalization(m, w) }",
+        "<float[3] w = {1, 2, 3}, float[3] own = {1, 2, 3}, float[3] other = {1, 2, 3}> "
+        "{ m = Mul(x, other) y = LayerNormalization(m, own) }",
+    ),
+    (
         "constants.widen",
         "Constant of bool, or of 8 or 16 bits",
         13,

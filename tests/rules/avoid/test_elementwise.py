@@ -11,6 +11,14 @@ from helpers import assert_rewrites, model, run
 
 REWRITES = [
     (
+        "elementwise.subtract_negative",
+        "Sum of Erf that is scaled before it is multiplied",
+        13,
+        "g (float[3] x) => (float[3] y) <float r = {1.5}, float o = {1}, float h = {0.5}> "
+        "{ d = Div(x, r) e = Erf(d) s = Add(e, o) m = Mul(h, s) y = Mul(x, m) }",
+        "<float r = {1.5}, float o = {-1}, float h = {0.5}> { d = Div(x, r) e = Erf(d) s = Sub(e, o) m = Mul(h, s) y = Mul(x, m) }",
+    ),
+    (
         "elementwise.greater",
         "Less",
         13,

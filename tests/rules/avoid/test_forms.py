@@ -76,6 +76,19 @@ FREE = {
     "ConstantOfShape without value": (13, "(int64[1] s) => (float[n] y) { y = ConstantOfShape<value = float[1] {1}>(s) }"),
     "Cast of a float to an integer": (13, "(float[2] x) => (int32[2] y) { whole = Floor(x) y = Cast<to=6>(whole) }"),
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
+    "Sum of Erf that is scaled before it is multiplied": (
+        13,
+        "(float[2] x) => (float[2] y) <float r = {1.5}, float o = {1}, float h = {0.5}> "
+        "{ d = Div(x, r) e = Erf(d) s = Add(e, o) m = Mul(x, s) y = Mul(m, h) }",
+    ),
+    "Division by the own L2 norm along another axis than 1": (
+        13,
+        "(float[2,3] x) => (float[2,3] y) { n = ReduceL2<axes = [-1]>(x) y = Div(x, n) }",
+    ),
+    "Stored value that another operator reads": (
+        17,
+        "(float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { m = LayerNormalization(x, w) y = LayerNormalization(m, w) }",
+    ),
     "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
     "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),
@@ -221,6 +234,12 @@ def test_what_has_not_the_form_keeps_its_bytes(form: str, tmp_path: Path) -> Non
 
 
 CANNOT = {
+    "sum": (
+        "Sum of Erf that is scaled before it is multiplied",
+        "(float[2] x, float o) => (float[2] y) <float r = {1.5}, float h = {0.5}> "
+        "{ d = Div(x, r) e = Erf(d) s = Add(e, o) m = Mul(h, s) y = Mul(x, m) }",
+        "what is added to Erf is computed at run time",
+    ),
     "bias": (
         "LRN with a bias that is no whole number",
         "(float[1,2,3] x) => (float[1,2,3] y) { y = LRN<size=3, bias=-0.5>(x) }",

@@ -12,6 +12,13 @@ from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
+        "reductions.take_norm_as_it_is",
+        "Division by the own L2 norm along another axis than 1",
+        13,
+        "g (float[2,3,4] x) => (float[2,3,4] y) <float e = {1}> { n = ReduceL2<axes = [-1]>(x) c = Clip(n, e) y = Div(x, c) }",
+        "<float e = {1}> { n = ReduceL2<axes = [-1]>(x) c = Clip(n, e) a = Abs(c) y = Div(x, a) }",
+    ),
+    (
         "reductions.leave_out_all_axes",
         "Reduce axes as an input",
         18,

@@ -1,0 +1,37 @@
+"""Which opsets are worth a try for a runtime, after conversions to others met blockers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..engine.notes import is_of_rewrite
+from ..engine.restrictions import Restrictions
+from ..errors import Blocker
+from ..opsets import transitions
+from ..opsets.facts import GRAPH_HOLDERS
+
+MOST_IN_VAIN = 3
+"""The number of opsets that are tried although they cannot do: the one with fewest blockers tells the user most."""
+_NOT_ALLOWED = "runtime.does-not-allow-it"
+
+
+def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restrictions: Restrictions) -> bool:
+    """Whether a conversion to `opset` may meet no blockers, or fewer than those to the opsets tried before, which met `blocked`.
+
+    For a runtime with a list of operators, nodes are rewritten at any opset. So a blocker of a node that stands in the user's model
+    stays where everything that it names has the same form at both opsets.
+    """
+    if not restrictions.lists or restrictions.versions:
+        return True
+    persisting = [[_persists(blocker, tried, opset) for blocker in blockers] for tried, blockers in blocked.items()]
+    if any(all(persist) for persist in persisting):
+        return False
+    return len(blocked) < MOST_IN_VAIN or not any(any(persist) for persist in persisting)
+
+
+def _persists(blocker: Blocker, tried: int, opset: int) -> bool:
+    if blocker.code != _NOT_ALLOWED or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
+        return False
+    named = {blocker.op_type, *re.findall(r"\w+", blocker.reason)} & transitions.all_operators()
+    return all(transitions.is_restamp(op_type, tried, opset) for op_type in named)

@@ -1,0 +1,86 @@
+"""Opsets that are certain to meet the same blockers are not tried for a runtime; the others are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from helpers import convert_version, model
+
+from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite.rewriter.conversion.aiming import is_worth_trying
+from split_rewrite.rewriter.conversion.stages import Job
+from split_rewrite.rewriter.engine.restrictions import Restrictions
+from split_rewrite.rewriter.errors import Blocker
+
+
+class AnyList:
+    """A list of operators, of which only counts that there is one."""
+
+
+LISTED = Restrictions(lists=(AnyList(),))  # pyright: ignore[reportArgumentType]
+
+
+def blocker(op_type: str, reason: str = "a runtime does not allow it: it is open", transition: str = "") -> Blocker:
+    return Blocker(op_type, "n", "main graph", transition, reason)
+
+
+@pytest.mark.parametrize(
+    ("opset", "found"),
+    [
+        (17, blocker("ReduceMean")),  # its axes became an input at 18
+        (18, blocker("AveragePool")),  # it got dilations at 19
+        (12, blocker("ReduceL1", "NPU 1 refuses it (Reduce axes as an attribute at opset 13 to 17): …")),
+        (10, blocker("Range")),  # there was none
+        (9, blocker("Reshape", "a runtime does not allow it: it follows Slice")),  # whose bounds were attributes
+        (17, blocker("Split", transition="19→18")),  # a rule may choose another way for another target
+        (17, blocker("Shape", "its rewrite needs Slice: a runtime does not allow it: …")),
+        (17, blocker("Scan")),  # it may be unrolled
+        (17, blocker("Input", "the model's input is float4e2m1, which does not exist before opset 23")),
+    ],
+)
+def test_what_may_not_be_in_the_way_there_is_tried(opset: int, found: Blocker) -> None:
+    assert is_worth_trying(opset, {19: [found], 20: [found], 21: [found]}, LISTED)
+
+
+@pytest.mark.parametrize(
+    "found", [blocker("Shape"), blocker("Expand"), blocker("Reshape", "a runtime does not allow it: it follows Slice")]
+)
+def test_what_has_the_same_form_there_is_not(found: Blocker) -> None:
+    assert not is_worth_trying(15, {16: [found]}, LISTED)
+    assert not is_worth_trying(16, {15: [found]}, LISTED)
+    assert not is_worth_trying(15, {16: [found, blocker("Where")]}, LISTED)
+
+
+def test_without_a_list_every_opset_is_tried() -> None:
+    found = {opset: [blocker("Shape")] for opset in range(14, 20)}
+    assert is_worth_trying(13, found, Restrictions())
+    assert is_worth_trying(13, found, replace(LISTED, versions={("RoiAlign", 22): "a runtime"}))
+
+
+def test_what_cannot_do_is_tried_thrice_for_the_fewest_blockers() -> None:
+    found = [blocker("Shape"), blocker("ReduceMean")]
+    assert is_worth_trying(17, {19: found, 18: found}, LISTED)
+    assert not is_worth_trying(17, {20: found, 19: found, 18: found}, LISTED)
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+    """The opsets that are tried."""
+    opsets: list[int | None] = []
+    try_at = Job.try_at
+
+    def recording(self: Job, opset: int | None, given: object) -> object:
+        opsets.append(opset)
+        return try_at(self, opset, given)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(Job, "try_at", recording)
+    yield opsets
+
+
+def test_an_open_shape_is_refused_after_few_tries(tried: list[int | None]) -> None:
+    graph = model("g (float[N,4] x) => (int64[2] s) { s = Shape (x) }", 20)
+    with pytest.raises(UnconvertibleError, match=r"Shape 's' .*the shape of 'x' is open"):
+        convert_version(graph, None, options=Options(for_runtimes=["opencv-4.12"]))
+    assert len(tried) < 5
