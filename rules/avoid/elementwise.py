@@ -79,6 +79,17 @@ def write_out_sigmoid(node: Node) -> None:
     node.become.Div(one, node.op.Add(one, node.op.Exp(node.op.Neg(node.input(0)))))
 
 
+@avoid("Add of a convolution along three axes", "Add", opset=9)
+def sum_of_two(node: Node) -> None:
+    """The node becomes a Sum, which no fusion looks for.
+
+    It is exact for all types.
+    """
+    makers = [node.maker(index) for index in range(2)]
+    if any(maker is not None and maker.op_type == "Conv" and len(maker.shape(1) or ()) == 5 for maker in makers):
+        node.become.Sum(*node.inputs)
+
+
 @avoid("Sum of Erf that is scaled before it is multiplied", "Add", opset=9)
 def subtract_negative(node: Node) -> None:
     """In x · (0.5 · (1 + erf(x / √2))), the Gelu of x, 1 + erf(…) becomes erf(…) - (-1), which no pattern of a fusion has.

@@ -77,21 +77,32 @@ def _bounds(node: Node) -> tuple[int, int, int] | None:
 
 @express("Gather", opset=13)
 def slice_at_the_indices(node: Node) -> None:
-    """One constant index, or several in a row, become a Slice, with a Reshape where the axis goes."""
+    """One constant index, or several in a row, become a Slice, with a Reshape where the axis goes, or becomes several."""
     indices = node.constant(1)
     axis = node.attr("axis", 0)
-    if indices is None or not indices.size or indices.ndim > 1:
+    if indices is None or not indices.size:
         return
     length = node.need_dimension(axis)
     places = [int(place) % length for place in indices.reshape(-1)]
     if places != list(range(places[0], places[0] + len(places))):
         return
-    op = node.op
-    part = op.Slice(node.input(0), op.int64([places[0]]), op.int64([places[-1] + 1]), op.int64([axis]))
-    if indices.ndim:
+    op, part = node.op, node.input(0)
+    if len(places) < length:
+        part = op.Slice(part, op.int64([places[0]]), op.int64([places[-1] + 1]), op.int64([axis]))
+    if indices.ndim == 1:
         node.give(part)
     else:
         node.become.Reshape(part, op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("Gather", opset=13)
+def from_a_row(node: Node) -> None:
+    """Elements of a vector become those of a matrix of one row."""
+    if node.need_rank() == 1:
+        op = node.op
+        row = op.Reshape(node.input(0), op.int64([1, -1]))
+        taken = op.Gather(row, node.input(1), axis=1)
+        node.become.Reshape(taken, op.int64([*node.need_shape(node.output(0))]))
 
 
 @express("Gather", opset=13)

@@ -11,6 +11,13 @@ from helpers import assert_rewrites, model, run
 
 REWRITES = [
     (
+        "elementwise.sum_of_two",
+        "Add of a convolution along three axes",
+        13,
+        "g (float[1,1,2,2,2] x) => (float[1,1,2,2,2] y) <float[1,1,1,1,1] w = {2}> { c = Conv(x, w) y = Add(x, c) }",
+        "<float[1,1,1,1,1] w = {2}> { c = Conv(x, w) y = Sum(x, c) }",
+    ),
+    (
         "elementwise.subtract_negative",
         "Sum of Erf that is scaled before it is multiplied",
         13,

@@ -76,6 +76,11 @@ FREE = {
     "ConstantOfShape without value": (13, "(int64[1] s) => (float[n] y) { y = ConstantOfShape<value = float[1] {1}>(s) }"),
     "Cast of a float to an integer": (13, "(float[2] x) => (int32[2] y) { whole = Floor(x) y = Cast<to=6>(whole) }"),
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
+    "Einsum with capital letters": (13, '(float[2,2] x) => (float[2,2] y) { y = Einsum<equation = "ij,jk->ik">(x, x) }'),
+    "Add of a convolution along three axes": (
+        13,
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2}> { c = Conv(x, w) y = Add(x, c) }",
+    ),
     "Sum of Erf that is scaled before it is multiplied": (
         13,
         "(float[2] x) => (float[2] y) <float r = {1.5}, float o = {1}, float h = {0.5}> "
@@ -234,6 +239,11 @@ def test_what_has_not_the_form_keeps_its_bytes(form: str, tmp_path: Path) -> Non
 
 
 CANNOT = {
+    "letters": (
+        "Einsum with capital letters",
+        f'(float[{",".join("1" * 27)}] x) => (float[1] y) {{ y = Einsum<equation = "{"abcdefghijklmnopqrstuvwxyzA"}->A">(x) }}',
+        "it has 27 letters, and there are 26 small ones",
+    ),
     "sum": (
         "Sum of Erf that is scaled before it is multiplied",
         "(float[2] x, float o) => (float[2] y) <float r = {1.5}, float h = {0.5}> "

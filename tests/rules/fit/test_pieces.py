@@ -73,6 +73,32 @@ REWRITES = [
         """,
     ),
     (
+        "pieces.slice_at_the_indices",
+        ["Reshape"],
+        "",
+        "g (float[4] x) => (float[2,2] y) <int64[2,2] i = {0,1,2,-1}> { y = Gather(x, i) }",
+        """
+            <int64[2] v1 = {2,2}>
+            {
+             y = Reshape (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.from_a_row",
+        ["Gather", "Reshape"],
+        "[[rule]]\noperators = ['Gather']\nrank = { data = { min = 2 } }",
+        "g (float[4] x) => (float[2] y) <int64[2] i = {3,0}> { y = Gather(x, i) }",
+        """
+            <int64[2] v1 = {1,-1}, int64[2] v2 = {3,0}, int64[1] v3 = {2}>
+            {
+             v4 = Reshape (x, v1)
+             v5 = Gather <axis: int = 1> (v4, v2)
+             y = Reshape (v5, v3)
+            }
+        """,
+    ),
+    (
         "pieces.with_narrow_indices",
         ["Gather"],
         "[[rule]]\noperators = ['Gather']\ntype = { indices = ['int32'] }",
