@@ -64,7 +64,7 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
     if elem_type != TensorProto.INT64:
         size = op.Cast(size, to=elem_type)
     if node.target >= 9:
-        return op.Where(op.Less(indices, op.const(0, elem_type)), op.Add(indices, size), indices)
+        return op.Where(op.Less(indices, op.const(0, elem_type)), op.Add(indices, size), indices, opset=max(node.written_for, 9))
     as_float = op.Cast(indices, to=TensorProto.FLOAT)
     negative = op.Less(as_float, op.const(0, np.float32))
     as_number = op.Cast(negative, to=elem_type)
@@ -99,7 +99,7 @@ def choose(node: Node, condition: str, yes: str, no: str) -> str:
     """`yes` where `condition` holds, else `no`, for finite doubles; Where, which does this, came with opset 9."""
     op = node.op
     if node.target >= 9:
-        return op.Where(condition, yes, no)
+        return op.Where(condition, yes, no, opset=max(node.written_for, 9))
     taken = op.Cast(condition, to=TensorProto.DOUBLE)
     left = op.Cast(op.Not(condition), to=TensorProto.DOUBLE)
     parts = [op.Mul(*pair) for pair in ([yes, taken], [no, left])]

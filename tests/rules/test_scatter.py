@@ -5,7 +5,7 @@ import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 from onnx import numpy_helper
 
-from split_rewrite.rewriter import InvalidModelError
+from split_rewrite.rewriter import InvalidModelError, Options
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
@@ -22,6 +22,13 @@ def elements(opset, shape="[2,3]", attributes="axis=1", constant=""):
 def slices(opset, indices="[3,1]", updates="[3,4]", reduction="add"):
     text = f"g (float[3,4] x, int64{indices} i, float{updates} u) => (float[3,4] y)"
     return model(f'{text} {{ y = ScatterND <reduction="{reduction}"> (x, i, u) }}', opset)
+
+
+def test_a_runtime_of_opset_10_without_scatter_gets_gathers():
+    """Where, which the rule for older opsets writes from 9 on, is none of opset 8."""
+    proto = model("g (float[3,4] x, int64[2,3] i, float[2,3] u) => (float[3,4] y) { y = Scatter <axis=1> (x, i, u) }", 10)
+    result, _ = convert_version(proto, None, options=Options(for_runtimes=["tensorrt-7.2"]), compare="required")
+    assert {"Gather", "Where"} <= {node.op_type for node in result.graph.node}
 
 
 REFUSED = [
