@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onnx import NodeProto
 
-from ..errors import Unconvertible
+from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
 from .notes import Notes
@@ -18,6 +18,7 @@ from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
 from .ways import Ways
 
+_NOT_ALLOWED, _UNKNOWN = " does not allow it: ", "nobody can tell whether "
 Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
@@ -52,8 +53,8 @@ class _Against(NamedTuple):
 
     def __str__(self) -> str:
         if not self.against:
-            return f"nobody can tell whether {self.list.title} allows it: {'; '.join(self.unknown)}"
-        return f"{self.list.title} does not allow it: {'; '.join(self.against)}"
+            return f"{_UNKNOWN}{self.list.title} allows it: {'; '.join(self.unknown)}"
+        return f"{self.list.title}{_NOT_ALLOWED}{'; '.join(self.against)}"
 
 
 RunTrial = Callable[[Model, Trial], Outcome]
@@ -130,7 +131,7 @@ class Fitting:
             if judged.against or (judged.unknown and each.must_know):
                 found.append(_Against(each, judged.against, judged.unknown))
             elif judged.unknown:
-                message = f"nobody can tell whether {each.title} allows it: {'; '.join(judged.unknown)}"
+                message = f"{_UNKNOWN}{each.title} allows it: {'; '.join(judged.unknown)}"
                 self._notes.remark("warning", node, message)
         return found
 
@@ -144,10 +145,10 @@ class Fitting:
         others = "; ".join(plan.refused[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
         title = found.list.title
         if not found.against:
-            raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
+            raise Unconvertible(f"{_UNKNOWN}{title} allows it: {'; '.join(found.unknown)}", _hint(node))
         needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
         hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
-        refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
+        refusal = Unconvertible(f"{title}{_NOT_ALLOWED}{'; '.join((*found.against, others))}", hint)
         raise node.with_reason_to_stay(refusal)
 
     def plan(self, node: Task) -> Plan:
@@ -173,7 +174,7 @@ class Fitting:
             before = list(model.proto.graph.node)[:position]
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
             went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
-            if not went and not (outcome.blockers and outcome.blockers[0].op_type != node.op_type):
+            if not went and not (outcome.blockers and _is_about_way(outcome.blockers[0], node)):
                 continue  # the node does not have the form that the way replaces
             if outcome.blockers:
                 refused.append(f"not by {way.name}, since {_shortened(outcome.blockers[0].reason)}")
@@ -182,6 +183,11 @@ class Fitting:
             if best.way is None or cost < best.cost:
                 best = Plan(way, cost)
         return best if best.way is not None else Plan(refused=tuple(refused))
+
+
+def _is_about_way(blocker: Blocker, node: Task) -> bool:
+    """Whether a trial was blocked by what the way wrote, or by what it requires, and not by the list, as the node was before."""
+    return blocker.op_type != node.op_type or not (_NOT_ALLOWED in blocker.reason or blocker.reason.startswith(_UNKNOWN))
 
 
 def _hint(node: Task) -> str:

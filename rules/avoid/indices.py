@@ -1,4 +1,4 @@
-"""Negative indices; data of a Scatter that others read; TopK of all elements; several axes of an Unsqueeze at once.
+"""Negative indices; a Scatter into data that others read, or of many updates; TopK of all elements; an Unsqueeze of several axes.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__GatherElements.html,
 https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators/onnx__ScatterElements.html,
@@ -11,8 +11,12 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
+
+_MOST_TURNS = 64
+"""The number of nodes at most that take turns."""
 
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
@@ -76,6 +80,28 @@ def _is_shared(node: Node) -> bool:
             return False
         data, maker = maker.input(0), maker.maker(0)
     return True
+
+
+@avoid("Scatter of more updates than elements along the axis", ("Scatter", "ScatterElements"), opset=13)
+def scatter_in_turns(node: Node) -> None:
+    """The node becomes a chain of nodes with as many updates as the axis has elements, in the same order.
+
+    It is exact for all types. The lengths of the axis have to be known.
+    """
+    axis, attributes = node.attr("axis", 0), {name: node.attr(name) for name in ("axis", "reduction") if node.has_attr(name)}
+    most, count = node.need_dimension(axis), node.need_dimension(axis, 1)
+    if count <= most or not most:
+        return
+    if count > _MOST_TURNS * most:
+        raise Unconvertible(f"{count} updates of {most} elements", "let the model scatter less at once")
+    sizes = [min(most, count - start) for start in range(0, count, most)]
+    parts = [node.op.Split(node.input(index), node.op.int64(sizes), axis=axis, outputs=len(sizes)) for index in (1, 2)]
+    data = node.input(0)
+    *first, last = zip(*parts, strict=True)
+    for indices, updates in first:
+        data = getattr(node.op, node.op_type)(data, indices, updates, opset=node.opset, **attributes)
+    for index, value in enumerate((data, *last)):
+        node.set_input(index, value)
 
 
 @avoid("TopK of all elements", "TopK", opset=13)

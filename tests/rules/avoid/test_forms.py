@@ -81,6 +81,10 @@ FREE = {
         13,
         "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2}> { c = Conv(x, w) y = Add(x, c) }",
     ),
+    "Scatter of more updates than elements along the axis": (
+        13,
+        "(float[3] x, float[3] u) => (float[3] y) <int64[3] i = {0,1,0}> { y = ScatterElements(x, i, u) }",
+    ),
     "Sum of Erf that is scaled before it is multiplied": (
         13,
         "(float[2] x) => (float[2] y) <float r = {1.5}, float o = {1}, float h = {0.5}> "
@@ -239,6 +243,11 @@ def test_what_has_not_the_form_keeps_its_bytes(form: str, tmp_path: Path) -> Non
 
 
 CANNOT = {
+    "updates": (
+        "Scatter of more updates than elements along the axis",
+        "(float[1] x, int64[65] i, float[65] u) => (float[1] y) { y = ScatterElements(x, i, u) }",
+        "65 updates of 1 elements",
+    ),
     "letters": (
         "Einsum with capital letters",
         f'(float[{",".join("1" * 27)}] x) => (float[1] y) {{ y = Einsum<equation = "{"abcdefghijklmnopqrstuvwxyzA"}->A">(x) }}',

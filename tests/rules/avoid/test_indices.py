@@ -12,6 +12,22 @@ from split_rewrite.rewriter import UnconvertibleError
 
 REWRITES = [
     (
+        "indices.scatter_in_turns",
+        "Scatter of more updates than elements along the axis",
+        18,
+        'g (float[2] x, int64[5] i, float[5] u) => (float[2] y) { y = ScatterElements<reduction = "add">(x, i, u) }',
+        """
+            <int64[3] sizes = {2, 2, 1}>
+            {
+              i1, i2, i3 = Split <axis = 0> (i, sizes)
+              u1, u2, u3 = Split <axis = 0> (u, sizes)
+              first = ScatterElements <reduction = "add"> (x, i1, u1)
+              second = ScatterElements <reduction = "add"> (first, i2, u2)
+              y = ScatterElements <reduction = "add"> (second, i3, u3)
+            }
+        """,
+    ),
+    (
         "indices.of_one_more",
         "TopK of all elements",
         13,
