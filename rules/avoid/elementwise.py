@@ -60,11 +60,28 @@ def multiply(node: Node) -> None:
 def spread_last_operand(node: Node) -> None:
     """The last operand is expanded to the shape of the result.
 
-    It is exact for all types. The shape of the result has to be known.
+    It is exact for all types. The shape of the result has to be known, or to be that of another operand.
     """
-    shape = node.need_shape(node.output(0))
-    if node.shape(2) != tuple(shape):
-        node.set_input(2, node.op.Expand(node.input(2), node.op.int64(shape)))
+    shape, op = node.shape(node.output(0)), node.op
+    like = next((index for index in (0, 1) if _spans_all(node, index)), None)
+    if like is None or (shape is not None and all(isinstance(dim, int) for dim in shape)):
+        full = node.need_shape(node.output(0))
+        if node.shape(2) != tuple(full):
+            node.set_input(2, op.Expand(node.input(2), op.int64(full)))
+    elif node.shape(2) != node.shape(like):
+        node.set_input(2, op.Expand(node.input(2), op.Shape(node.input(like))))
+
+
+def _spans_all(node: Node, index: int) -> bool:
+    """Whether all other operands are known to spread to the shape of operand `index`."""
+    shape = node.shape(index)
+    others = [node.shape(other) for other in range(3) if other != index]
+    return shape is not None and all(
+        other is not None
+        and len(other) <= len(shape)
+        and all(dim == 1 or (dim is not None and dim == full) for dim, full in zip(other[::-1], shape[::-1], strict=False))
+        for other in others
+    )
 
 
 @avoid("Sigmoid of float64 that is multiplied", "Sigmoid", opset=7, exact=False)

@@ -61,6 +61,13 @@ REWRITES = [
         "<int64[2] shape = {2, 3}> { spread = Expand (z, shape) y = Where (c, x, spread) }",
     ),
     (
+        "elementwise.spread_last_operand",
+        "Where that spreads its last operand",
+        13,
+        "g (bool[N,3] c, float[1,3] x, float z) => (float[N,3] y) { y = Where(c, x, z) }",
+        "{ shape = Shape (c) spread = Expand (z, shape) y = Where (c, x, spread) }",
+    ),
+    (
         "elementwise.write_out_sigmoid",
         "Sigmoid of float64 that is multiplied",
         13,
