@@ -9,15 +9,18 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import onnx
-from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
-from ..onnx_model.protos import GraphLike, reads, shown_name
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import GraphLike, default_opset, reads, shown_name
 from ..opsets import inference, type_protos
+from ..opsets.transitions import schema_at
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
 from ..structure.declarations import show
 from ..structure.function_calls import check_calls
+from ..structure.inlining import nodes_within
 from ..structure.survey import all_graphs
 from . import constants, dense, imports, interface
 from .mixed_forms import unmix
@@ -41,6 +44,28 @@ def with_open_sizes(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iter
         others = f", and {len(opened) - 1} more" if len(opened) > 1 else ""
         message = f"a negative size in its declared shape counts as unknown{others}"
         yield _warning("Value", opened[0], "model", message)
+
+
+def with_typed_references(proto: onnx.ModelProto) -> Iterator[Remark]:
+    """State the types of attributes that are parameters of a function, in place: onnxruntime takes them from the operator."""
+    for function in proto.functions:
+        untyped = [
+            reference for node in nodes_within(function) for reference in _untyped(node, default_opset(function.opset_import))
+        ]
+        for reference, kind in untyped:
+            reference.type = kind  # type: ignore[assignment]
+        if untyped:
+            message = f"the attribute {untyped[0][0].name} in it, a parameter, has no type: it is that of the operator"
+            yield _warning("Function", function.name, "model", message)
+
+
+def _untyped(node: NodeProto, opset: int | None) -> Iterator[tuple[AttributeProto, int]]:
+    """The attributes of a node of ONNX's own that are parameters without a type, with the types that they have."""
+    schema = schema_at(node.op_type, opset) if opset is not None and node.domain in DEFAULT_DOMAINS else None
+    for attribute in node.attribute if schema is not None else ():
+        known = schema.attributes.get(attribute.name)  # pyright: ignore[reportOptionalMemberAccess]
+        if attribute.ref_attr_name and not attribute.type and known is not None:
+            yield attribute, int(known.type.value)  # type: ignore[attr-defined]
 
 
 def _declared(graph: GraphLike) -> Iterator[ValueInfoProto]:

@@ -12,7 +12,7 @@ from onnx import defs
 
 from ..checks import validity
 from ..checks.adoption import adopt
-from ..checks.repair import with_open_sizes, without_duplicates
+from ..checks.repair import with_open_sizes, with_typed_references, without_duplicates
 from ..checks.two_meanings import settle
 from ..engine import stamp
 from ..engine.outcome import Change, Remark
@@ -62,7 +62,12 @@ def prepare(
     proto = skeleton.proto
     survey = Survey(proto)
     operators = survey.operators
-    repairs = [*repairs, *without_duplicates(proto, survey.graphs), *with_open_sizes(proto, survey.graphs)]
+    repairs = [
+        *repairs,
+        *without_duplicates(proto, survey.graphs),
+        *with_open_sizes(proto, survey.graphs),
+        *with_typed_references(proto),
+    ]
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
     changes = _assume(proto, options)
     _require_stamps(proto)

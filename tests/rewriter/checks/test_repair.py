@@ -12,7 +12,7 @@ from helpers import assert_compares_equal, command_line, invalidity, model, refu
 from onnx import TensorProto, helper
 
 from split_rewrite import rewriter
-from split_rewrite.rewriter import CheckError, Options, UnconvertibleError, check_convertible, convert_version
+from split_rewrite.rewriter import CheckError, InvalidModelError, Options, UnconvertibleError, check_convertible, convert_version
 
 Damage = Callable[[onnx.ModelProto], None]
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
@@ -163,6 +163,30 @@ def test_strict_refuses(damage, warning):
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(proto, 12, options=Options(strict=True))
     assert [str(blocker).partition(". Hint: ")[0] for blocker in caught.value.blockers] == [warning]
+
+
+def with_a_parameter(name: str) -> onnx.ModelProto:
+    """A model with a function whose Softmax has the attribute `name`, a parameter, without a type."""
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "f": 1]> g (float[2,4] x) => (float[2,4] y) { y = f.F<a = 0>(x) } '
+        '<domain: "f", opset_import: ["": 17]> F<a>(x) => (y) { y = Softmax<axis: int = @a>(x) }'
+    )
+    proto.functions[0].node[0].attribute[0].name = name
+    proto.functions[0].node[0].attribute[0].ClearField("type")
+    return proto
+
+
+def test_a_parameter_of_a_function_has_the_type_of_the_attribute():
+    result, report = convert_version(with_a_parameter("axis"), 13, compare="required")
+    message = "the attribute axis in it, a parameter, has no type: it is that of the operator"
+    assert report.warnings == [f"Function 'F' (model): {message}"]
+    expected = np.exp(X) / np.exp(X).sum(0)
+    np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-6)
+
+
+def test_a_parameter_that_the_operator_does_not_have_is_refused():
+    with pytest.raises(InvalidModelError):
+        convert_version(with_a_parameter("scale"), 13)
 
 
 def test_a_dry_run_says_it_too():
