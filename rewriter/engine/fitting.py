@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from onnx import NodeProto
 
+from ..codes import code_of
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
@@ -18,7 +19,8 @@ from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
 from .ways import Ways
 
-_NOT_ALLOWED, _UNKNOWN = " does not allow it: ", "nobody can tell whether "
+_OF_LIST = frozenset((code_of("… does not allow it: …"), code_of("nobody can tell whether … allows it: …")))
+"""The codes of the reasons that lists give."""
 Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
@@ -53,8 +55,8 @@ class _Against(NamedTuple):
 
     def __str__(self) -> str:
         if not self.against:
-            return f"{_UNKNOWN}{self.list.title} allows it: {'; '.join(self.unknown)}"
-        return f"{self.list.title}{_NOT_ALLOWED}{'; '.join(self.against)}"
+            return f"nobody can tell whether {self.list.title} allows it: {'; '.join(self.unknown)}"
+        return f"{self.list.title} does not allow it: {'; '.join(self.against)}"
 
 
 RunTrial = Callable[[Model, Trial], Outcome]
@@ -131,7 +133,7 @@ class Fitting:
             if judged.against or (judged.unknown and each.must_know):
                 found.append(_Against(each, judged.against, judged.unknown))
             elif judged.unknown:
-                message = f"{_UNKNOWN}{each.title} allows it: {'; '.join(judged.unknown)}"
+                message = f"nobody can tell whether {each.title} allows it: {'; '.join(judged.unknown)}"
                 self._notes.remark("warning", node, message)
         return found
 
@@ -145,10 +147,10 @@ class Fitting:
         others = "; ".join(plan.refused[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
         title = found.list.title
         if not found.against:
-            raise Unconvertible(f"{_UNKNOWN}{title} allows it: {'; '.join(found.unknown)}", _hint(node))
+            raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
         needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
         hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
-        refusal = Unconvertible(f"{title}{_NOT_ALLOWED}{'; '.join((*found.against, others))}", hint)
+        refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
         raise node.with_reason_to_stay(refusal)
 
     def plan(self, node: Task) -> Plan:
@@ -187,7 +189,7 @@ class Fitting:
 
 def _is_about_way(blocker: Blocker, node: Task) -> bool:
     """Whether a trial was blocked by what the way wrote, or by what it requires, and not by the list, as the node was before."""
-    return blocker.op_type != node.op_type or not (_NOT_ALLOWED in blocker.reason or blocker.reason.startswith(_UNKNOWN))
+    return blocker.op_type != node.op_type or blocker.code not in _OF_LIST
 
 
 def _hint(node: Task) -> str:

@@ -19,6 +19,8 @@ _STEPS = {"ReduceLogSum": ("ReduceSum", "ReduceLogSum"), "ReduceSumSquare": ("Re
 """For reductions in several steps, the operators of the first and of the last step, where these differ from the operator itself."""
 _ROUNDED = ("ReduceL2", "ReduceLogSumExp", "ReduceMean")
 """Reductions whose result for integers is rounded, and which take that of the step before."""
+_MOST_BETWEEN = 2
+"""The nodes at most between an L2 norm and the division by it, which limit or expand it."""
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
 
 
@@ -143,8 +145,8 @@ def take_norm_as_it_is(node: Node) -> None:
     It is exact for all types.
     """
     norm = node.maker(1)
-    for between in ("Expand", "Clip"):
-        if norm is not None and norm.op_type == between:
+    for _ in range(_MOST_BETWEEN):
+        if norm is not None and norm.op_type != "ReduceL2":
             norm = norm.maker()
     if norm is None or norm.op_type != "ReduceL2" or norm.graph.resolve(norm.input(0)) != node.graph.resolve(node.input(0)):
         return

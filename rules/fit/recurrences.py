@@ -18,7 +18,9 @@ from ...rewriter.graph.node import Node
 _MOST_STEPS = 64
 """The number of steps at most that are written out."""
 _W, _R, _B, _LENGTHS, _HIDDEN, _CELL, _PEEPHOLES = range(1, 8)
-_USUAL = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
+_GATE = "Sigmoid"
+_CONTENT = "Tanh"
+_USUAL = {"RNN": [_CONTENT], "GRU": [_GATE, _CONTENT], "LSTM": [_GATE, _CONTENT, _CONTENT]}
 """The activations of each direction that are written."""
 State = tuple[str, str]
 """The hidden state and the cell state, each of the shape [1, batch, hidden]; "" for one of zeros."""
