@@ -15,7 +15,7 @@ from ..engine.outcome import Remark
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GraphLike, default_opset, reads, shown_name
 from ..opsets import inference, type_protos
-from ..opsets.transitions import schema_at
+from ..opsets.transitions import newest_opset, schema_at
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
 from ..structure.declarations import show
@@ -61,7 +61,9 @@ def with_typed_references(proto: onnx.ModelProto) -> Iterator[Remark]:
 
 def _untyped(node: NodeProto, opset: int | None) -> Iterator[tuple[AttributeProto, int]]:
     """The attributes of a node of ONNX's own that are parameters without a type, with the types that they have."""
-    schema = schema_at(node.op_type, opset) if opset is not None and node.domain in DEFAULT_DOMAINS else None
+    if opset not in range(1, newest_opset() + 1) or node.domain not in DEFAULT_DOMAINS:
+        return
+    schema = schema_at(node.op_type, opset)
     for attribute in node.attribute if schema is not None else ():
         known = schema.attributes.get(attribute.name)  # pyright: ignore[reportOptionalMemberAccess]
         if attribute.ref_attr_name and not attribute.type and known is not None:
