@@ -21,7 +21,7 @@ REWRITES = [
         "recurrences.step_by_step",
         ALLOWED,
         "",
-        "g (float[2,1,1] x) => (float[1,1,1] h) <float[1,1,1] w = {2}, float[1,1,1] r = {3}> { , h = RNN<hidden_size = 1>(x, w, r) }",
+        "g (float[2,1,1] x) => (float[1,1,1] h) <float[1,1,1] w = {2}, float[1,1,1] r = {3}> { y, h = RNN<hidden_size = 1>(x, w, r) }",
         """
             <float[1,1] v1 = {2}, float[1] v2 = {0}, int64[2] v3 = {1,1}, float[1,1,1] v4 = {0}, float[1,1] v5 = {3}>
             {
