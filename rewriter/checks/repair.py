@@ -49,9 +49,8 @@ def with_open_sizes(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iter
 def with_typed_references(proto: onnx.ModelProto) -> Iterator[Remark]:
     """State the types of attributes that are parameters of a function, in place: onnxruntime takes them from the operator."""
     for function in proto.functions:
-        untyped = [
-            reference for node in nodes_within(function) for reference in _untyped(node, default_opset(function.opset_import))
-        ]
+        opset = default_opset(function.opset_import)
+        untyped = [reference for node in nodes_within(function) for reference in _untyped(node, opset)]
         for reference, kind in untyped:
             reference.type = kind  # type: ignore[assignment]
         if untyped:

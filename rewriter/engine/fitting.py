@@ -19,8 +19,9 @@ from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
 from .ways import Ways
 
-_OF_LIST = frozenset((code_of("… does not allow it: …"), code_of("nobody can tell whether … allows it: …")))
-"""The codes of the reasons that lists give."""
+NOT_ALLOWED = code_of("… does not allow it: …")
+"""The code of a refusal because a list does not allow a node."""
+_OF_LIST = frozenset((NOT_ALLOWED, code_of("nobody can tell whether … allows it: …")))
 Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""

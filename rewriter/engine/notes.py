@@ -12,6 +12,8 @@ from .outcome import Change, Outcome, Remark, RemarkKind, all_gone
 from .routes import Step
 from .task import Task
 
+_OF_REWRITE = "its rewrite needs "
+
 
 class Notes:
     """The notes on the nodes of a model."""
@@ -61,9 +63,6 @@ class Notes:
 def _contradicted(found: declarations.Contradiction) -> Remark:
     message = f"the declared shape {declarations.show(found.declared)} is ignored, because the inputs give {found.derived}"
     return Remark("warning", "value", found.name, "declared shapes", message)
-
-
-_OF_REWRITE = "its rewrite needs "
 
 
 def is_of_rewrite(reason: str) -> bool:

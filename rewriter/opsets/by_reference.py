@@ -40,7 +40,8 @@ def _schema(op_type: str) -> onnx.defs.OpSchema | None:
         schema = onnx.defs.get_schema(op_type)
     except onnx.defs.SchemaError:
         return None
-    if not schema.inputs or schema.deprecated or facts.of(op_type).kind is Kind.RANDOM:
+    fact = facts.of(op_type)
+    if not schema.inputs or schema.deprecated or fact.kind is Kind.RANDOM or fact.has("may-draw"):
         return None
     has_graphs = any(attribute.type == onnx.defs.OpSchema.AttrType.GRAPH for attribute in schema.attributes.values())
     return None if has_graphs else schema
@@ -62,9 +63,12 @@ def evaluate(node: NodeProto, opset: int, inputs: Inputs, most: int) -> list[np.
 
 
 def evaluate_roughly(node: NodeProto, opset: int, inputs: Inputs, most: int) -> list[np.ndarray] | None:
-    """As `evaluate`, but for operators that round, too: the last bits of the outputs are those of numpy."""
-    why = facts.of(node.op_type).word("unfolded")
-    if _schema(node.op_type) is None or why not in ("", "rare", "rounds"):
+    """As `evaluate`, but for operators that round, too: the last bits of the outputs are those of numpy.
+
+    Those that quantize are left alone: what is stored in 8 bits stays so.
+    """
+    fact = facts.of(node.op_type)
+    if _schema(node.op_type) is None or fact.kind is Kind.QUANTIZES or fact.word("unfolded") not in ("", "rare", "rounds"):
         return None
     if not all(value is None or value.dtype.kind in "iubf" for value in inputs):
         return None

@@ -66,10 +66,15 @@ def test_what_rounds_is_computed_where_that_is_asked_for(op_type: str) -> None:
     np.testing.assert_allclose(found[0], ROUGHLY[op_type](given.astype(np.float64)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("op_type", ["Bernoulli", "RandomNormalLike", "Resize", "Identity2"])
+@pytest.mark.parametrize("op_type", ["Bernoulli", "RandomNormalLike", "Dropout", "Resize", "Identity2"])
 def test_what_is_open_is_never_computed(op_type: str) -> None:
     node = helper.make_node(op_type, ["x"], ["y"])
     assert by_reference.evaluate_roughly(node, 18, [np.ones(2, np.float32)], MOST) is None
+
+
+def test_what_is_stored_in_8_bits_stays_so() -> None:
+    node = helper.make_node("DequantizeLinear", ["x", "s"], ["y"])
+    assert by_reference.evaluate_roughly(node, 18, [np.array([1, 2], np.int8), np.array(0.5, np.float32)], MOST) is None
 
 
 def test_what_is_not_listed_elsewhere() -> None:
