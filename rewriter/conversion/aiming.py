@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..engine.fitting import NOT_ALLOWED
+from ..codes import code_of
 from ..engine.notes import is_of_rewrite
 from ..engine.restrictions import Restrictions
 from ..errors import Blocker
 from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
 
+_NOT_ALLOWED = code_of("… does not allow it: …")
 MOST_IN_VAIN = 3
 """The number of opsets that are tried although they cannot do: the one with fewest blockers tells the user most."""
 
@@ -32,7 +33,7 @@ def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restri
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:
     """Whether the blocker, met at opset `tried`, is certain to be in the way at `opset`, too."""
-    if blocker.code != NOT_ALLOWED or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
+    if blocker.code != _NOT_ALLOWED or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
         return False
     named = {blocker.op_type, *re.findall(r"\w+", blocker.reason)} & transitions.all_operators()
     return all(transitions.is_restamp(op_type, tried, opset) for op_type in named)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from onnx import NodeProto
 
-from ..codes import code_of
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
@@ -19,9 +18,6 @@ from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
 from .ways import Ways
 
-NOT_ALLOWED = code_of("… does not allow it: …")
-"""The code of a refusal because a list does not allow a node."""
-_OF_LIST = frozenset((NOT_ALLOWED, code_of("nobody can tell whether … allows it: …")))
 Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
@@ -177,7 +173,7 @@ class Fitting:
             before = list(model.proto.graph.node)[:position]
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
             went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
-            if not went and not (outcome.blockers and _is_about_way(outcome.blockers[0], node)):
+            if not went and not (outcome.blockers and self._is_about_way(outcome.blockers[0], node)):
                 continue  # the node does not have the form that the way replaces
             if outcome.blockers:
                 refused.append(f"not by {way.name}, since {_shortened(outcome.blockers[0].reason)}")
@@ -187,10 +183,11 @@ class Fitting:
                 best = Plan(way, cost)
         return best if best.way is not None else Plan(refused=tuple(refused))
 
-
-def _is_about_way(blocker: Blocker, node: Task) -> bool:
-    """Whether a trial was blocked by what the way wrote, or by what it requires, and not by the list, as the node was before."""
-    return blocker.op_type != node.op_type or blocker.code not in _OF_LIST
+    def _is_about_way(self, blocker: Blocker, node: Task) -> bool:
+        """Whether a trial was blocked by what the way wrote, or by what its rule requires, and not by a runtime, as the node was
+        before.
+        """
+        return blocker.op_type != node.op_type or not any(each.title in blocker.reason for each in self._lists)
 
 
 def _hint(node: Task) -> str:
