@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from .batch.task import ModelReport
     from .comparison.inputs.samples import Samples
     from .comparison.judging.tolerance import Tolerance
-    from .conversion.functions import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .conversion.functions import (
+        ConversionResult,
+        check_convertible,
+        convert_file,
+        convert_version,
+        convert_versions,
+        round_trip,
+        simplify,
+    )
     from .conversion.onnx_ir_pass import ConvertOpset
     from .conversion.options import Options
     from .errors import (
@@ -44,6 +52,7 @@ _MODULES = {
         "check_convertible",
         "convert_file",
         "convert_version",
+        "convert_versions",
         "round_trip",
         "simplify",
     ),
@@ -94,6 +103,7 @@ __all__ = [
     "convert_file",
     "convert_many",
     "convert_version",
+    "convert_versions",
     "explain",
     "round_trip",
     "simplify",

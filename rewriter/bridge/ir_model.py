@@ -61,9 +61,9 @@ class HeldModel:
         """Whether the skeleton has been changed and now differs from the model."""
         return self.skeleton.proto.SerializeToString(deterministic=True) != self._before
 
-    def converted(self) -> ir.Model:
-        """The skeleton as a new onnx_ir.Model, which shares tensors and Python objects with the old one."""
-        model = ir.from_proto(_without_marks(self.skeleton.proto))
+    def converted(self, skeleton: Skeleton) -> ir.Model:
+        """`skeleton`, the own or a copy, as a new onnx_ir.Model that shares tensors and Python objects with the old one."""
+        model = ir.from_proto(_without_marks(skeleton.proto))
         old = dict(self._bodies)
         model.meta.update(self._model.meta)
         for key, body in bodies_of(model):
@@ -77,7 +77,7 @@ class HeldModel:
 
     def replace_contents(self) -> None:
         """Replace the contents of the model itself by those of the skeleton."""
-        new = self.converted()
+        new = self.converted(self.skeleton)
         self._model.graph = new.graph
         self._model.ir_version = new.ir_version
         self._model.functions.clear()

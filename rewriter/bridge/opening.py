@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule, RewriteRuleSet
     from typing_extensions import TypeIs
 
+    from .ir_model import HeldModel
+
 AnyModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | onnx_ir.Model | Any"
 """A ModelProto, a path, an onnx_ir.Model, or a torch.onnx.ONNXProgram.
 
@@ -28,14 +30,14 @@ Type checkers know the last only where torch is installed.
 
 
 class Opened(NamedTuple):
-    """A model to convert: its `skeleton`, and a function that turns the converted skeleton into the kind of
+    """A model to convert: its `skeleton`, and a function that turns the converted skeleton, or a converted copy, into the kind of
     model that was given.
 
     `original` is the skeleton before anything could change it, for the comparison, or None.
     """
 
     skeleton: Skeleton
-    close: Callable[[], Any]
+    close: Callable[[Skeleton], Any]
     original: Snapshot | None = None
 
     def keeping_original(self) -> Opened:
@@ -55,15 +57,13 @@ def _open(model: AnyModel) -> Opened:
     if isinstance(model, onnx.ModelProto):
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
-        skeleton = Skeleton.of(copy)
-        return Opened(skeleton, skeleton.materialize)
+        return Opened(Skeleton.of(copy), Skeleton.materialize)
     if isinstance(model, (str, os.PathLike)):
-        skeleton = read(model)
-        return Opened(skeleton, skeleton.materialize)
+        return Opened(read(model), Skeleton.materialize)
     if _is_program(model):
         return _open_program(model)
-    opened = open_held(model)
-    return Opened(opened.skeleton, lambda: opened.close().converted())
+    held = _held(model)
+    return Opened(held.skeleton, held.converted)
 
 
 def is_of_library(model: object) -> bool:
@@ -83,16 +83,20 @@ def is_pattern_set(rules: object) -> TypeIs[RewriteRuleSet]:
 
 def open_held(model: onnx_ir.Model, *, keep_original: bool = False) -> Opened:
     """Open `model` as `open_model` does, such that closing returns the HeldModel."""
-    from .ir_model import HeldModel  # imports onnx_ir
-
-    held = HeldModel(model)
-    opened = Opened(held.skeleton, lambda: held)
+    held = _held(model)
+    opened = Opened(held.skeleton, lambda _: held)
     return opened.keeping_original() if keep_original else opened
 
 
+def _held(model: onnx_ir.Model) -> HeldModel:
+    from .ir_model import HeldModel  # imports onnx_ir
+
+    return HeldModel(model)
+
+
 def _open_program(program: Any) -> Opened:
-    opened = open_held(program.model)
-    return Opened(opened.skeleton, lambda: type(program)(opened.close().converted(), program.exported_program))
+    held = _held(program.model)
+    return Opened(held.skeleton, lambda skeleton: type(program)(held.converted(skeleton), program.exported_program))
 
 
 def _is_program(model: object) -> bool:

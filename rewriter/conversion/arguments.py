@@ -171,7 +171,8 @@ def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
     """
     check_kind(name, value, Mapping, "a mapping of input names to dimensions")
     assert isinstance(value, Mapping)
-    return {key: _dimensions(f"{name}[{_shown(key)}]", dims) for key, dims in value.items()}
+    expected = "a sequence of dimensions"
+    return {key: integers(f"{name}[{_shown(key)}]", dims, expected, "dimension") for key, dims in value.items()}
 
 
 def check_tolerance(value: object) -> None:
@@ -210,16 +211,19 @@ def check_samples(value: object) -> None:
         check_kind("each of samples.data", sample, Mapping, "a mapping of input names to arrays")
 
 
-def _dimensions(name: str, value: object) -> tuple[int, ...]:
-    """Return `value` as the dimensions of the input `name`. Raises TypeError where it is anything else."""
+def integers(name: str, value: object, expected: str, one: str) -> tuple[int, ...]:
+    """Return `value`, a collection of integers, as a tuple of plain ints. Raises TypeError where it is anything else.
+
+    `expected` and `one` describe the collection and an element of it in the message.
+    """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise WrongTypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
     found: list[int] = []
-    for dimension in value:
-        size = integer(f"each dimension of {name}", dimension)
-        if size is None:
-            raise WrongTypeError(f"each dimension of {name} has to be an integer, not None")
-        found.append(size)
+    for each in value:
+        number = integer(f"each {one} of {name}", each)
+        if number is None:
+            raise WrongTypeError(f"each {one} of {name} has to be an integer, not None")
+        found.append(number)
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,7 +13,7 @@ import onnx
 
 from .. import calls, progress
 from ..bridge.opening import AnyModel, Opened, open_model
-from ..engine.outcome import Change, Outcome, Rewrite
+from ..engine.outcome import Outcome, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import assume
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
@@ -23,13 +23,13 @@ from ..process import child_call
 from ..report.report import Report
 from ..storage import KEPT, NamedFile, check_apart, check_destinations, different_path, files_of_model, require_new, spooled, stage
 from ..storage.data_files import DataFiles
-from ..storage.skeleton import Skeleton
+from ..storage.skeleton import Skeleton, Snapshot
 from ..structure.survey import all_graphs
 from . import arguments
 from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge
 from .options import Comparing, Options, checked, files_of_options, trials_of_options
-from .stages import Aim, End, Job, blockers_of, state_opset
+from .stages import End, Job, Ready, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -64,9 +64,36 @@ def convert_opened(opening: Opening, target: int | None, *, compare: Comparing, 
     """Convert the model that `opening` opens."""
     opened, conversion = _convert(opening, target, options, compare)
     report = _report(conversion, judge(conversion, compare, options))
-    result = opened.close()
+    result = opened.close(opened.skeleton)
     _log_report(report, "converted")
     return result, report
+
+
+def convert_to_each(
+    model: AnyModel, targets: Iterable[int], *, compare: Comparing, options: Options
+) -> dict[int, tuple[Any, Report] | UnconvertibleError | CompareError]:
+    """Convert as `convert_versions` does, with checked arguments. The model is read and checked once, and each result is made of a
+    copy of it, which begins with what is known of the model.
+    """
+
+    def work(opened: Opened, accepted: Accepted) -> dict[int, tuple[Any, Report] | UnconvertibleError | CompareError]:
+        job, ready = _ready(opened, None, options, accepted)
+        return {target: converted(opened, *job.apart(ready, target), target, accepted) for target in targets}
+
+    def converted(
+        opened: Opened, job: Job, ready: Ready, target: int, accepted: Accepted
+    ) -> tuple[Any, Report] | UnconvertibleError | CompareError:
+        try:
+            conversion = _finished(job, ready, target, opened.original, accepted)
+            report = _report(conversion, judge(conversion, compare, options))
+        except (UnconvertibleError, CompareError) as error:
+            error.model = error.model or calls.name()
+            return error
+        _log_report(report, "converted")
+        return opened.close(conversion.result), report
+
+    with opening_of(model) as opening:
+        return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
 
 
 def rewrites_of(model: AnyModel, target: int | None) -> Sequence[Rewrite]:
@@ -126,9 +153,7 @@ def dry_run(model: AnyModel, target: int | None, *, options: Options, others: Se
     """Find out what a conversion would do, as `check_convertible` does."""
     target, options = checked(target, "off", options)
     with opening_of(model, None, [*others, *files_of_options(options)]) as opening:
-        done = _accepted(
-            lambda: opening(False), options, lambda opened, accepted: _dry_run(opened.skeleton, target, options, accepted)
-        )
+        done = _accepted(lambda: opening(False), options, lambda opened, accepted: _dry_run(opened, target, options, accepted))
     _log_report(done.report, "cannot be converted" if done.report.blockers else "can be converted")
     return done
 
@@ -218,24 +243,16 @@ def _log_report(report: Report, what: str) -> None:
     _log.info("%s%s: opset %s to %s", head, what, report.source_opset, report.target_opset, extra=about)
 
 
-def _ready(skeleton: Skeleton, target: int | None, options: Options, accepted: Accepted, *, keep_repaired: bool) -> _Started:
+def _ready(opened: Opened, target: int | None, options: Options, accepted: Accepted) -> tuple[Job, Ready]:
     """Take a model through all stages before its conversion."""
     progress.stage("checking the input")
-    job = Job(skeleton, options, accepted, keep_repaired=keep_repaired)
-    ready = job.apply_patterns(job.check_input(target), target)
-    return _Started(job, job.aim(ready.model, target), ready.written)
+    job = Job(opened.skeleton, options, accepted, keep_repaired=opened.original is not None)
+    return job, job.apply_patterns(job.check_input(target), target)
 
 
-class _Started(NamedTuple):
-    """A conversion that is about to begin. `written` is what the user's RewriteRules changed."""
-
-    job: Job
-    aim: Aim
-    written: Sequence[Change]
-
-
-def _dry_run(skeleton: Skeleton, target: int | None, options: Options, accepted: Accepted) -> Done:
-    job, aim, written = _ready(skeleton, target, options, accepted, keep_repaired=False)
+def _dry_run(opened: Opened, target: int | None, options: Options, accepted: Accepted) -> Done:
+    job, ready = _ready(opened, target, options, accepted)
+    aim = job.aim(ready.model, target)
     source = job.prepared.opset
     outcomes: dict[int | None, Outcome] = {}
 
@@ -254,25 +271,30 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options, accepted:
     blockers = blockers_of(outcome, options.strict, job.prepared.repairs)
     reach = None if source is None else find_reach(source, newest_opset(), run)
     end = End(job.prepared.ir_version, blockers=blockers, reach=reach, name=calls.name())
-    return Done(job.report(aim.target, outcome, written, end), outcome.rewrites)
+    return Done(job.report(aim.target, outcome, ready.written, end), outcome.rewrites)
 
 
 def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, Conversion]:
     """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
 
     def work(opened: Opened, accepted: Accepted) -> tuple[Opened, Conversion]:
-        return opened, _convert_opened(opened, target, options, accepted)
+        return opened, _finished(*_ready(opened, target, options, accepted), target, opened.original, accepted)
 
-    keeps = compare != "off" or bool(options.verify_with) or any(trial.target for trial in trials_of_options(options))
-    return _accepted(lambda: opening(keeps), options, work)
+    return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
 
 
-def _convert_opened(opened: Opened, target: int | None, options: Options, accepted: Accepted) -> Conversion:
-    skeleton = opened.skeleton
-    job, aim, written = _ready(skeleton, target, options, accepted, keep_repaired=opened.original is not None)
+def _keeps_original(compare: Comparing, options: Options) -> bool:
+    """Whether the model as it was read is needed after its conversion."""
+    return compare != "off" or bool(options.verify_with) or any(trial.target for trial in trials_of_options(options))
+
+
+def _finished(job: Job, ready: Ready, target: int | None, original: Snapshot | None, accepted: Accepted) -> Conversion:
+    """Take the model of `job` through all stages of its conversion. `original` is the model as it was read."""
+    skeleton = job.prepared.skeleton
+    aim = job.aim(ready.model, target)
     calls.check()
     converted = job.convert(aim.model, aim.target)
-    blockers = blockers_of(converted.outcome, options.strict, job.prepared.repairs)
+    blockers = blockers_of(converted.outcome, job.options.strict, job.prepared.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
     operators = job.stamp(converted, aim.target)
@@ -282,7 +304,7 @@ def _convert_opened(opened: Opened, target: int | None, options: Options, accept
     if checked.blockers:
         raise UnconvertibleError(checked.blockers)
     accepted.require_taken(skeleton)
-    return Conversion(job, aim.target, converted, written, operators, opened.original, checked.corrected)
+    return Conversion(job, aim.target, converted, ready.written, operators, original, checked.corrected)
 
 
 def _report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
@@ -13,11 +13,12 @@ from onnx import ModelProto
 from .. import calls
 from ..boundary import Theirs, public
 from ..bridge.opening import AnyModel
+from ..errors import CompareError, UnconvertibleError
 from ..progress import Listener
 from ..report.report import Report
 from ..storage import NamedFile
 from . import arguments, driver
-from .options import Comparing, Options, checked
+from .options import Comparing, Options, checked, checked_each
 
 if TYPE_CHECKING:
     from onnx_ir import Model
@@ -103,6 +104,52 @@ def convert_version(
     target, options = checked(target_opset, compare, options)
     with _call(model, name, timeout, progress):
         return ConversionResult(*driver.convert_model(model, target, compare=compare, options=options))
+
+
+@overload
+def convert_versions(
+    model: ModelProto | Path_,
+    target_opsets: Iterable[int],
+    *,
+    compare: Comparing = "auto",
+    options: Options | None = None,
+    timeout: float | None = None,
+    progress: Listener | None = None,
+    name: str = "",
+) -> dict[int, ConversionResult[ModelProto] | UnconvertibleError | CompareError]: ...
+@overload
+def convert_versions(
+    model: M,
+    target_opsets: Iterable[int],
+    *,
+    compare: Comparing = "auto",
+    options: Options | None = None,
+    timeout: float | None = None,
+    progress: Listener | None = None,
+    name: str = "",
+) -> dict[int, ConversionResult[M] | UnconvertibleError | CompareError]: ...
+@public
+def convert_versions(
+    model: AnyModel,
+    target_opsets: Iterable[int],
+    *,
+    compare: Comparing = "auto",
+    options: Options | None = None,
+    timeout: float | None = None,
+    progress: Listener | None = None,
+    name: str = "",
+) -> dict[int, ConversionResult[Any] | UnconvertibleError | CompareError]:
+    """Convert `model` to each of `target_opsets`: as `convert_version` for each, but read and checked only once.
+
+    The results are in the order of `target_opsets`, by opset. Where a target cannot be reached, or its result differs from the
+    original, its place holds the error that `convert_version` would raise. Arguments and all other errors are those of
+    `convert_version`, and raised; `timeout` is for all targets together.
+    """
+    arguments.check_model(model)
+    targets, options = checked_each(target_opsets, compare, options)
+    with _call(model, name, timeout, progress):
+        found = driver.convert_to_each(model, targets, compare=compare, options=options)
+    return {target: ConversionResult(*done) if isinstance(done, tuple) else done for target, done in found.items()}
 
 
 @overload

@@ -163,6 +163,15 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     return target, chosen
 
 
+def checked_each(target_opsets: object, compare: object, options: object) -> tuple[tuple[int, ...], Options]:
+    """As `checked`, for several targets. Each is there once."""
+    _, chosen = checked(None, compare, options)
+    targets = arguments.integers("target_opsets", target_opsets, "a collection of opsets", "opset")
+    for target in targets:
+        validity.check_target(target)
+    return tuple(dict.fromkeys(targets)), chosen
+
+
 def target_of_options(options: Options) -> Target:
     """The runtime that is to verify the result."""
     from ..runtimes.verifying import target_of  # imports the comparison and the profiles

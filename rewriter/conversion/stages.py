@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
@@ -92,7 +93,7 @@ class Job:
     """One model and the user's options, which have been checked. The model is prepared as the job is made."""
 
     def __init__(self, skeleton: Skeleton, options: Options, accepted: Accepted, *, keep_repaired: bool = False) -> None:
-        self._options = options
+        self.options = options
         self._demands = demands_of_options(options)
         self.prepared = prepare(skeleton, options, self._demands, accepted.remarks, keep_repaired=keep_repaired)
         self._trust = accepted.trust
@@ -113,7 +114,7 @@ class Job:
 
     def apply_patterns(self, ready: Ready, target: int | None) -> Ready:
         """Apply the user's RewriteRules. Raises: ArgumentError where a rule fails, or leaves a model that is not valid."""
-        patterns = patterns_of(self._options)
+        patterns = patterns_of(self.options)
         if not patterns:
             return ready
         from ..bridge.patterns import apply_patterns  # imports onnxscript
@@ -149,10 +150,17 @@ class Job:
         avoided = [Remark("avoided", b.op_type, b.node, b.where, f"{b.reason}; not at opset {chosen}") for b in trouble]
         return Aim(chosen, self._attempts.model_of(self.prepared.skeleton, chosen), avoided)
 
+    def apart(self, ready: Ready, target: int) -> tuple[Job, Ready]:
+        """A job of its own on a copy of the model, which is `ready`, for its conversion to `target`."""
+        skeleton = duplicate(self.prepared.skeleton)
+        job = copy(self)
+        job.prepared = replace(self.prepared, skeleton=skeleton)
+        return job, ready._replace(model=self._attempts.model_of(skeleton, target, like=ready.model))
+
     def try_at(self, opset: int | None, model: Model) -> tuple[Skeleton, Outcome]:
         """Convert a copy of `model` to `opset`. Returns the copy and the outcome."""
-        copy = duplicate(self.prepared.skeleton)
-        return copy, self._attempts.convert(self._attempts.model_of(copy, opset, like=model), opset).outcome
+        skeleton = duplicate(self.prepared.skeleton)
+        return skeleton, self._attempts.convert(self._attempts.model_of(skeleton, opset, like=model), opset).outcome
 
     def convert(self, model: Model, target: int | None) -> Converted:
         """Convert the nodes of `model` to `target`."""
@@ -170,7 +178,7 @@ class Job:
         return survey.operators
 
     def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
-        wanted, demands, proto = self._options.ir_version, self._demands, self.prepared.skeleton.proto
+        wanted, demands, proto = self.options.ir_version, self._demands, self.prepared.skeleton.proto
         highest, runtimes = (None, "") if demands is None else (demands.ir_max, demands.titles_and_files)
         try:
             proto.ir_version = stamp.chosen_ir_version(proto, graphs, source, target, wanted, highest, runtimes)
@@ -198,7 +206,7 @@ class Job:
                 raise
             skeleton.seal()
             validity.check_result(skeleton.checkable(), original, self._trust)
-            return Checked(blockers_of(Outcome(), self._options.strict, corrected), corrected)
+            return Checked(blockers_of(Outcome(), self.options.strict, corrected), corrected)
         return Checked()
 
     def report(self, target: int | None, outcome: Outcome, written: Sequence[Change], end: End) -> Report:

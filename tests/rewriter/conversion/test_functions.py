@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from helpers import model
@@ -21,8 +22,10 @@ from helpers import model
 from split_rewrite import rewriter
 from split_rewrite.rewriter import (
     Blocker,
+    CompareError,
     ConversionResult,
     ConvertOpset,
+    InvalidModelError,
     Options,
     OutOfTimeError,
     Samples,
@@ -31,6 +34,7 @@ from split_rewrite.rewriter import (
     check_convertible,
     convert_file,
     convert_version,
+    convert_versions,
     explain,
     round_trip,
     simplify,
@@ -147,6 +151,72 @@ def test_a_result_is_one_line() -> None:
     assert isinstance(result, ConversionResult) and isinstance(result.model, onnx.ModelProto)
 
 
+JOINED = """g (string[6] x) => (string[3] a, string[3] b) {
+    y = StringConcat(x, x)
+    a, b = Split<num_outputs = 2>(y)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (13, "target_opsets has to be a collection of opsets, not 13"),
+        ("13", "target_opsets has to be a collection of opsets, not '13'"),
+        ([13, None], "each opset of target_opsets has to be an integer, not None"),
+        ([13, 2**40], "the target opset 1099511627776 is unknown"),
+    ],
+)
+def test_wrong_targets_are_refused_before_any_work(targets: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        convert_versions(model(JOINED, 20), targets)
+
+
+def test_several_targets_give_what_each_gives_alone(tmp_path: Path) -> None:
+    given = model(JOINED, 20)
+    before = given.SerializeToString()
+    onnx.save(given, tmp_path / "in.onnx")
+    for source in (given, tmp_path / "in.onnx"):
+        found = convert_versions(source, iter([22, 9, 20, 22]), name="joined")
+        assert list(found) == [22, 9, 20]
+        refused = found[9]
+        assert isinstance(refused, UnconvertibleError) and refused.model == "joined"
+        assert [blocker.op_type for blocker in refused.blockers] == ["StringConcat"]
+        for target in (22, 20):
+            result = found[target]
+            assert isinstance(result, ConversionResult)
+            assert result.model == convert_version(given, target).model and result.report.target_opset == target
+            assert result.report.comparison is not None and result.report.comparison.status == "equal"
+    assert given.SerializeToString() == before
+
+
+def test_a_result_that_differs_leaves_the_other_targets_alone() -> None:
+    text = "g (float[4] x) => (float[4] y) { y = Gelu(x) }"
+    found = convert_versions(model(text, 20), [21, 13], options=Options(tolerance=Tolerance(rtol=0, atol=0)))
+    assert isinstance(found[21], ConversionResult) and isinstance(found[13], CompareError)
+
+
+def test_an_invalid_model_is_refused_whatever_the_targets() -> None:
+    with pytest.raises(InvalidModelError, match="not a valid model"):
+        convert_versions(model("g (float[6] x) => (float[6] y) { y = Relu(z) }", 13), [9, 18])
+
+
+def test_several_targets_of_an_onnx_ir_model_share_its_tensors() -> None:
+    onnx_ir = pytest.importorskip("onnx_ir")
+    weights = onnx_ir.tensor(np.arange(2048, dtype=np.float32).reshape(4, 512), name="w")
+    given = onnx_ir.from_proto(
+        model(
+            "g (float[2,4] x, float[4,512] w) => (float[2,256] a, float[2,256] b) { y = MatMul(x, w)  a, b = Split<axis = 1>(y) }",
+            13,
+        )
+    )
+    given.graph.initializers["w"] = given.graph.inputs.pop()
+    given.graph.initializers["w"].const_value = weights
+    found = convert_versions(given, [11, 18])
+    for result in found.values():
+        assert isinstance(result, ConversionResult) and result.model.graph.initializers["w"].const_value is weights
+    assert given.graph.opset_imports[""] == 13
+
+
 def none_left() -> bool:
     """Whether no child is at work."""
     return not any(each._is_busy for each in child._children)
@@ -157,6 +227,7 @@ CALLS = {
     "convert_file": lambda path, **limits: convert_file(path, path.with_name("out.onnx"), 13, **limits),
     "simplify": lambda path, **limits: simplify(path, **limits),
     "round_trip": lambda path, **limits: round_trip(path, 13, **limits),
+    "convert_versions": lambda path, **limits: convert_versions(path, [13], **limits),
 }
 
 
