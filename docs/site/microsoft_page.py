@@ -8,7 +8,7 @@ from pathlib import Path
 
 from messages import refusals
 
-from split_rewrite.rewriter.engine.registry import Rule, functions_in, replacements
+from split_rewrite.rewriter.engine.registry import Rule, functions_in, rules_of
 from split_rewrite.rewriter.opsets import facts
 from split_rewrite.rewriter.opsets.foreign import schemas
 from split_rewrite.rules import microsoft
@@ -47,7 +47,7 @@ compare. *Not run*: onnxruntime has no kernel of it for the CPU, so tests compar
 
 def text() -> str:
     """The text of the page."""
-    rules = replacements(functions_in(microsoft))
+    rules = {rule.op_type: rule for rule in rules_of(functions_in(microsoft))}
     return "\n".join([HEAD, *_table(rules), *_rest(rules)]) + "\n"
 
 

@@ -23,7 +23,7 @@ def adopt(proto: onnx.ModelProto, operators: Iterable[str]) -> list[Remark]:
 
     `operators` are the labels of all nodes of the model.
     """
-    known = {label.removeprefix(f"{ADOPTED}::") for label in registry.adoptions}
+    known = {label.removeprefix(f"{ADOPTED}::") for label in registry.replaced}
     wanted = known.intersection(operators)
     found: dict[tuple[str, int | None], list[NodeProto]] = {}
     owners: list[onnx.ModelProto | onnx.FunctionProto] = [proto, *proto.functions] if wanted else []

@@ -21,7 +21,7 @@ from ..storage.skeleton import Skeleton
 from ..structure import specialization
 from ..structure.survey import Survey
 from ..structure.text_names import names_explained
-from .options import Options, replacements_of
+from .options import Options, own_rules
 
 if TYPE_CHECKING:
     from ..runtimes.demands import Demands
@@ -45,9 +45,13 @@ class Attempts:
         self._options = options
         self._demands = demands
         self._selection = Selection.of(options.only, options.skip, options.minimal)
+        own = own_rules(options, demands)
+        self.registry = registry.extended(own)
+        """The rules of this package, and before them those of the caller."""
         restrictions = UNRESTRICTED if demands is None else demands.restrictions
-        self._restrictions = replace(restrictions, only_onnx=options.standard)
-        self.replacements = {**registry.adoptions, **replacements_of(options, demands)}
+        self._restrictions = replace(restrictions, only_onnx=options.standard).avoiding(
+            rule for rule in own if rule.kind == "avoid"
+        )
         self._wishes = Wishes(FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
@@ -107,7 +111,7 @@ class Attempts:
         return specialization.specialize(model.proto, idle.keys(), kept=idle)
 
     def _engine(self, model: Model, target: int | None) -> Engine:
-        return Engine(model, target, registry, self._selection, self._restrictions, self.replacements)
+        return Engine(model, target, self.registry, self._selection, self._restrictions)
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
         """Copies of `before`, which is `model` before the conversion, with functions specialized or inlined in which `outcome`
@@ -153,15 +157,15 @@ class Attempts:
         Only after that can inference find the types of their results, which rules for older opsets may need.
         """
         goes_down = target is not None and self._source is not None and target < self._source
-        if not goes_down or model.survey.operators.keys().isdisjoint(self.replacements):
+        if not goes_down or model.survey.operators.keys().isdisjoint(self.registry.replaced):
             return None
-        return Engine(model, None, registry, self._selection, UNRESTRICTED, self.replacements).run()
+        return Engine(model, None, self.registry, self._selection, UNRESTRICTED).run()
 
     def _widen_types(self, model: Model, target: int | None) -> Outcome | None:
         """Replace types that the target or a runtime lacks; None where there is nothing to do."""
         if target is None:
             return None
-        return widen_types(model, target, registry, self._selection, self._wishes, self._restrictions.types)
+        return widen_types(model, target, self.registry, self._selection, self._wishes, self._restrictions.types)
 
     def _functions_not_taken(self, model: Model) -> list[Blocker]:
         """Blockers for functions that could not be inlined although a runtime accepts no functions."""

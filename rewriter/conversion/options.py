@@ -13,7 +13,7 @@ from ..bridge.opening import is_pattern
 from ..checks import validity
 from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
-from ..engine.registry import Rule, RuleFunction, functions_in, replacements
+from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
 from ..errors import ArgumentError
 from ..onnx_model.meanings import Semantics
 from ..process.child import module_files
@@ -210,14 +210,14 @@ def patterns_of(options: Options) -> list[RewriteRule]:
     return [rule for rule in options.rules if is_pattern(rule)]
 
 
-def replacements_of(options: Options, demands: Demands | None) -> dict[str, Rule]:
-    """The rules for operators of other domains, by operator, "domain::operator"; those of the user come first.
+def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
+    """The rules for this conversion alone: those of the user, and then those of this package for onnxruntime's operators, where the
+    options ask for ONNX's own operators only, or a runtime does not have them.
 
-    Those of this package are used where the options ask for ONNX's own operators only, and for a runtime without such operators.
-    Raises: ArgumentError where one is not a rule.
+    Raises: ArgumentError where one is not a rule, or could never be used.
     """
-    own = functions_in(microsoft) if options.standard or (demands is not None and demands.lacks(DOMAIN)) else []
-    return replacements([*own, *(rule for rule in options.rules if not is_pattern(rule))])
+    ours = functions_in(microsoft) if options.standard or (demands is not None and demands.lacks(DOMAIN)) else []
+    return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])
 
 
 def demands_of_options(options: Options) -> Demands | None:

@@ -43,6 +43,8 @@ class Prepared:
     ir_version: int
     operators: Counter[str]
     """The number of nodes of each operator, as the model was read."""
+    imported: frozenset[str]
+    """The domains that the model and its functions import, as they were read."""
     survey: Survey
     changes: list[Change]
     """The changes that the user's options asked for."""
@@ -62,6 +64,7 @@ def prepare(
     proto = skeleton.proto
     survey = Survey(proto)
     operators = survey.operators
+    imported = frozenset(entry.domain for entry in stamp.imports_of(proto))
     repairs = [
         *repairs,
         *without_duplicates(proto, survey.graphs),
@@ -94,7 +97,7 @@ def prepare(
         changes += _inline_functions(proto, survey)
         survey = Survey(proto)
     changes += _state_types(skeleton, options)
-    return Prepared(skeleton, opset, ir_version, operators, survey, changes, repairs, repaired)
+    return Prepared(skeleton, opset, ir_version, operators, imported, survey, changes, repairs, repaired)
 
 
 def _assume(proto: onnx.ModelProto, options: Options) -> list[Change]:

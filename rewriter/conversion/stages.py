@@ -19,9 +19,8 @@ from ..checks.adoption import leave
 from ..checks.repair import correct_outputs
 from ..engine import stamp
 from ..engine.outcome import Change, Outcome, Remark
-from ..engine.registry import registry
 from ..engine.selection import require_known
-from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError
+from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError, listed
 from ..execution.loadable import not_loaded
 from ..graph.model import Model
 from ..onnx_model.protos import GraphLike, shown_name
@@ -99,7 +98,7 @@ class Job:
         self._trust = accepted.trust
         self._attempts = Attempts(self.prepared.opset, options, self._demands)
         if named := (*options.only, *options.skip):
-            require_known(named, [*registry, *self._attempts.replacements.values()])
+            require_known(named, self._attempts.registry)
 
     def check_input(self, target: int | None) -> Ready:
         """Check the model, which is to be converted to `target`. Raises InvalidModelError."""
@@ -170,8 +169,9 @@ class Job:
         """Write opset and IR version into the model. Returns the number of nodes of each operator."""
         source, proto = self.prepared.opset, self.prepared.skeleton.proto
         survey = Survey(proto) if unread.show(proto) else Survey(proto, converted.model.main.labels)
-        every = [f"{entry.domain}::" for entry in proto.opset_import] if self._demands is not None else []
-        stamp.drop_imports(proto, [*self.prepared.operators, *every], survey.operators)
+        own = self.prepared.imported if self._demands is None else frozenset()
+        may_go = [f"{entry.domain}::" for entry in stamp.imports_of(proto) if entry.domain not in own]
+        stamp.drop_imports(proto, [*self.prepared.operators, *may_go], survey.operators)
         if source is not None and target is not None:
             state_opset(proto, survey.graphs, source, target)
             self._stamp_ir_version(survey.graphs, source, target)
@@ -203,11 +203,20 @@ class Job:
                 return Checked([remark.as_blocker(hint) for remark in outcome.warnings])
             corrected = correct_outputs(skeleton, str(error))
             if not corrected:
+                self._blame_rules_of_caller(outcome, error)
                 raise
             skeleton.seal()
             validity.check_result(skeleton.checkable(), original, self._trust)
             return Checked(blockers_of(Outcome(), self.options.strict, corrected), corrected)
         return Checked()
+
+    def _blame_rules_of_caller(self, outcome: Outcome, error: CheckError) -> None:
+        """Raises ArgumentError where rules of the caller changed something in the result, which failed its check with `error`."""
+        own = {rule.name for rule in self._attempts.registry if rule.of_caller}
+        used = sorted(own.intersection(change.rule for change in outcome.changes))
+        if used:
+            complaint = str(error).partition(": ")[2].rpartition(" (")[0]
+            raise ArgumentError(f"rules: the result is not valid after {listed(used)}: {complaint}") from error
 
     def report(self, target: int | None, outcome: Outcome, written: Sequence[Change], end: End) -> Report:
         """The report of the conversion to `target`. `written` is what RewriteRules changed."""

@@ -4,7 +4,7 @@ rules make are converted too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,7 @@ from .changing_functions import changing_functions
 from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .fitting import Fitting, Trial
 from .outcome import Outcome, Rewrite
-from .registry import Registry, Rule
+from .registry import Registry
 from .restrictions import UNRESTRICTED, Restrictions
 from .routes import FOREIGN, STAYS, Route, Routes, Step
 from .rule_use import RuleUse
@@ -51,8 +51,7 @@ NODES_A_STEP = 64
 class Engine(Walk):
     """Converts `model` to opset `target` by the rules of `registry`. With `target` None, each graph keeps its own opset.
 
-    `restrictions` say what the result may not contain because of the runtimes that it is for. `replacements` are rules for
-    operators of other domains, by "domain::operator".
+    `restrictions` say what the result may not contain because of the runtimes that it is for.
     """
 
     def __init__(
@@ -62,11 +61,10 @@ class Engine(Walk):
         registry: Registry,
         selection: Selection,
         restrictions: Restrictions = UNRESTRICTED,
-        replacements: Mapping[str, Rule] | None = None,
         trial: Trial | None = None,
     ) -> None:
         super().__init__(model)
-        self._replacements = replacements or {}
+        self._registry = registry
         self._target = target
         self._only_onnx = restrictions.only_onnx
         self._functions = {(function.domain, function.name) for function in model.proto.functions}
@@ -100,7 +98,7 @@ class Engine(Walk):
 
     def functions_that_may_change(self) -> dict[Key, set[str]]:
         """The functions that the conversion may change; see `changing_functions`. The model is not edited."""
-        return changing_functions(self._model, self._target, self._routes, self._replacements.keys())
+        return changing_functions(self._model, self._target, self._routes, self._registry.replaced)
 
     # -- graphs
 
@@ -132,7 +130,7 @@ class Engine(Walk):
     def _visit(self, scope: Scope, index: int, label: str, route: Route, tidying: Tidying) -> list[NodeProto]:
         """The nodes that node number `index` of the graph becomes, and that is itself where nothing can change it."""
         proto, source_index = scope.graph.node[index], index if scope.is_original else None
-        if route is FOREIGN and label not in self._replacements:
+        if route is FOREIGN and label not in self._registry.replaced:
             node = Task(proto, scope, scope.opset, source_index)
             if is_hidden(proto.domain):
                 self._require_same_form(node, scope.target)
@@ -182,7 +180,9 @@ class Engine(Walk):
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
         pending = [first]
-        while pending:
+        for _ in range(MAX_EXPANSIONS):
+            if not pending:
+                break
             calls.check()
             node = pending.pop()
             if node.proto.domain and not node.settled:
@@ -198,26 +198,24 @@ class Engine(Walk):
                 finished.append(node.proto)
                 continue
             self._take_steps(node, target, origin)
-            node.settled = True
+            node.settled = label_of(node.proto) not in self._registry.replaced
             made = node.results()
             for each in made:
                 each.lineage = node.lineage
             pending.extend(reversed(made))
-            if len(finished) + len(pending) > MAX_EXPANSIONS:
-                raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
+        else:
+            self._rules.raise_endless(origin[0])
         return finished
 
     def _replace(self, node: Task, origin: tuple[str, str]) -> list[Task]:
         """The nodes that replace a node of another domain by the user's rule, or one that ONNX does not have by the rule that
         adopts it; they are converted further from the opset of that rule.
         """
-        rule = self._replacements.get(label_of(node.proto))
+        rule = self._registry.replacement(label_of(node.proto))
         try:
-            if rule is not None and rule.kind == "adopt":
+            if rule is not None:
                 self._rules.require(rule.name)
                 self._rules.apply(rule, node)
-            elif rule is not None:
-                self._rules.apply_of_user(rule, node)
         except Unconvertible as refusal:
             self.notes.block(node, None, refusal, origin)
         except NOT_OF_THE_RULE:
@@ -241,7 +239,7 @@ class Engine(Walk):
         step: Step | None = None
         self._rules.at_work = "conversion"
         try:
-            while not node.removed:
+            while not (node.removed or node.proto.domain):
                 op_type = node.op_type
                 if op_type != written:
                     self._steps.gate_written(node, target)

@@ -14,22 +14,31 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
+
+The decorators store the rule in the function. The rules of this package are in `registry`, and used in every conversion, but for
+those that `replace`; rules of others are used only in conversions whose options name them (`rules_of`, `Registry.extended`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import chain
 from pkgutil import walk_packages
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from ..cached import cached_property
 from ..errors import ArgumentError
+from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import transitions
 
 if TYPE_CHECKING:
     from ..graph.node import Node
+
+_log = logging.getLogger(__name__)
 
 Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "replace", "widen", "adopt"]
 RuleFunction = Callable[["Node"], None]
@@ -66,11 +75,23 @@ class Rule(NamedTuple):
     """The name of the form that the rule avoids, as the profiles of runtimes use it."""
     steps: bool = False
     """Whether the original rounds to the steps of a quantization in a way of its own, so that results may be a step apart."""
+    of_caller: bool = False
+    """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
     @property
     def written_for(self) -> int:
         """The opset in whose form this rule writes nodes."""
         return self.version - 1 if self.kind == "downgrade" else self.version
+
+
+_Key: TypeAlias = tuple[Kind, str, int]
+"""The kind of a rule, its operator, and for a transition the version."""
+_SEVERAL: Collection[Kind] = ("simplify", "avoid", "express")
+"""The kinds of which an operator may have several rules."""
+
+
+def _key(rule: Rule) -> _Key:
+    return rule.kind, rule.op_type, rule.version if rule.kind in ("upgrade", "downgrade") else 0
 
 
 class Way(NamedTuple):
@@ -83,75 +104,76 @@ class Way(NamedTuple):
 class Registry:
     """All rules, by kind, operator and version."""
 
-    def __init__(self) -> None:
-        self._transitions: dict[tuple[Kind, str, int], Rule] = {}
-        self._decompositions: dict[str, Rule] = {}
-        self._simplifications: dict[str, list[Rule]] = {}
-        self._avoidances: dict[str, list[Rule]] = {}
-        self._expressions: dict[str, list[Rule]] = {}
-        self._widenings: dict[str, Rule] = {}
-        self._adoptions: dict[str, Rule] = {}
+    def __init__(self, rules: Mapping[_Key, Sequence[Rule]] | None = None) -> None:
+        self._rules: dict[_Key, list[Rule]] = {key: list(found) for key, found in (rules or {}).items()}
 
     def add(self, rule: Rule) -> None:
-        """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
-        if rule.kind in ("simplify", "avoid", "express"):
-            tables = {"simplify": self._simplifications, "avoid": self._avoidances, "express": self._expressions}
-            tables[rule.kind].setdefault(rule.op_type, []).append(rule)
-            return
-        by_operator = {"decompose": self._decompositions, "widen": self._widenings, "adopt": self._adoptions}
-        table, key = (
-            (by_operator[rule.kind], rule.op_type)
-            if rule.kind in by_operator
-            else (self._transitions, (rule.kind, rule.op_type, rule.version))
-        )
-        if key in table:
-            raise ValueError(f"two rules for {key}: {table[key].name} and {rule.name}")  # type: ignore[index]
-        table[key] = rule  # type: ignore[index]
+        """Register a rule. Raises ValueError where two rules claim the same transition, or an operator that only one can have."""
+        found = self._rules.setdefault(_key(rule), [])
+        if found and rule.kind not in _SEVERAL:
+            raise ValueError(f"two rules for {_key(rule)}: {found[0].name} and {rule.name}")
+        found.append(rule)
+
+    def extended(self, rules: Sequence[Rule]) -> Registry:
+        """All rules of this registry, and before them `rules` of a caller. The log says what they take the place of."""
+        found = Registry(self._rules)
+        for rule in reversed(rules):
+            others = found._rules.setdefault(_key(rule), [])
+            if others and rule.kind not in _SEVERAL and rule.of_caller:
+                _log.info("rules: %s takes the place of %s for %s", rule.name, others[0].name, rule.op_type)
+            others.insert(0, rule)
+        return found
 
     def transition(self, op_type: str, newer: int, up: bool) -> Rule | None:
         """The rule for one version step of `op_type`, identified by the newer since_version; None where there is none."""
-        return self._transitions.get(("upgrade" if up else "downgrade", op_type, newer))
+        return self._first(("upgrade" if up else "downgrade", op_type, newer))
 
     def decomposition(self, op_type: str) -> Rule | None:
         """The rule that replaces `op_type` where the target lacks it; None where there is none."""
-        return self._decompositions.get(op_type)
+        return self._first(("decompose", op_type, 0))
 
     def simplifications(self, op_type: str) -> list[Rule]:
         """The rules that may simplify nodes of `op_type`, in the order of their registration."""
-        return self._simplifications.get(op_type, [])
+        return self._rules.get(("simplify", op_type, 0), [])
 
     def avoidances(self, op_type: str) -> list[Rule]:
         """The rules that avoid forms of `op_type`; rules for every operator come first."""
-        return [*self._avoidances.get(EVERY_OPERATOR, ()), *self._avoidances.get(op_type, ())]
+        return [*self._rules.get(("avoid", EVERY_OPERATOR, 0), ()), *self._rules.get(("avoid", op_type, 0), ())]
 
     def expressions(self, op_type: str) -> list[Rule]:
         """The rules that write `op_type` in another form, those for every operator last."""
-        return [*self._expressions.get(op_type, ()), *self._expressions.get(EVERY_OPERATOR, ())]
+        return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
 
     def operators_with(self, form: str) -> frozenset[str]:
         """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
-        operators = {op_type for op_type, rules in self._avoidances.items() if any(rule.form == form for rule in rules)}
+        operators = {rule.op_type for rule in self if rule.kind == "avoid" and rule.form == form}
         return transitions.all_operators() if EVERY_OPERATOR in operators else frozenset(operators)
 
     def widening(self, op_type: str) -> Rule | None:
         """The rule for `op_type` nodes with a type that the target lacks; None where there is none."""
-        return self._widenings.get(op_type)
+        return self._first(("widen", op_type, 0))
 
-    @property
-    def adoptions(self) -> Mapping[str, Rule]:
-        """The rules for operators that ONNX, or the opset of the model, does not have, by the operator's label in `ADOPTED`."""
-        return self._adoptions
+    def replacement(self, label: str) -> Rule | None:
+        """The rule for an operator of another domain, or one that ONNX, or the opset of the model, does not have, by its label."""
+        return self._first(("replace", label, 0)) or self._first(("adopt", label, 0))
+
+    @cached_property
+    def replaced(self) -> frozenset[str]:
+        """The labels of the operators that have a `replacement`."""
+        return frozenset(op_type for kind, op_type, _ in self._rules if kind in ("replace", "adopt"))
+
+    def _first(self, key: _Key) -> Rule | None:
+        return next(iter(self._rules.get(key, ())), None)
 
     def __iter__(self) -> Iterator[Rule]:
-        yield from self._transitions.values()
-        yield from self._decompositions.values()
-        yield from self._adoptions.values()
-        yield from self._widenings.values()
-        for rules in (*self._simplifications.values(), *self._avoidances.values(), *self._expressions.values()):
-            yield from rules
+        return chain.from_iterable(self._rules.values())
 
 
 registry = Registry()
+
+
+_BUILT_IN = f"{__name__.partition('.rewriter.')[0]}.rules."
+"""What the names of the modules begin with whose rules are used in every conversion."""
 
 
 def _register(
@@ -163,12 +185,17 @@ def _register(
     sums: bool = False,
     when: Precondition | None = None,
     form: str = "",
+    steps: bool = False,
+    module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     def decorate(function: RuleFunction) -> RuleFunction:
-        name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+        name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form))
+            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps)
+            function.__dict__.setdefault(RULES, []).append(rule)
+            if kind != "replace" and function.__module__.startswith(_BUILT_IN):
+                registry.add(rule)
         return function
 
     return decorate
@@ -257,40 +284,53 @@ def replace(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that replaces an operator of another domain by nodes written for `opset`.
 
-    The rule is used only in conversions whose options ask for it: it is stored in the function and not in the registry. `module`
-    takes the place of the function's module in the name of the rule.
+    The rule is used only in conversions whose options ask for it. `module` takes the place of the function's module in the name of
+    the rule.
     """
-
-    def decorate(function: RuleFunction) -> RuleFunction:
-        name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
-        summary = (function.__doc__ or "").strip().split("\n")[0]
-        for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            rule = Rule(name, "replace", f"{domain}::{op_type}", opset, function, exact, summary, sums=sums, steps=steps)
-            function.__dict__.setdefault(REPLACEMENTS, []).append(rule)
-        return function
-
-    return decorate
+    names = (op_types,) if isinstance(op_types, str) else op_types
+    labels = tuple(f"{domain}::{name}" for name in names)
+    return _register("replace", labels, opset, exact, sums=sums, steps=steps, module=module)
 
 
-REPLACEMENTS = "replacements"
-"""The name of the function attribute in which `replace` stores the rules."""
+RULES = "rules"
+"""The name of the function attribute in which the decorators store the rules."""
 ENTRY_POINTS = "split_rewrite.rules"
 """The group of entry points in which a package offers its rules. Each name there leads to a module, a package or functions."""
 
 
-def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
-    """The rules of `wanted`, which are functions or names under which packages offer rules, by the operator that they replace.
+def rules_of(wanted: Iterable[str | RuleFunction]) -> list[Rule]:
+    """The rules of `wanted`, which are functions or names under which packages offer rules, for one conversion.
 
-    Raises: ArgumentError where no package offers a name, or a function has no rule.
+    Raises: ArgumentError where no package offers a name, a function has no rule, or a rule could never be used.
     """
-    found: dict[str, Rule] = {}
+    found: list[Rule] = []
     for each in wanted:
         for function in _offered(each) if isinstance(each, str) else (each,):
-            rules: list[Rule] = getattr(function, REPLACEMENTS, [])
+            rules: list[Rule] = getattr(function, RULES, [])
             if not rules:
-                raise ArgumentError(f"rules: {function!r} is not a function decorated with 'replace'")
-            found.update((rule.op_type, rule) for rule in rules)
+                raise ArgumentError(f"rules: {function!r} is not a function decorated as a rule, such as with 'replace'")
+            for rule in rules:
+                _require_use(rule)
+            is_own = function.__module__.startswith(_BUILT_IN)
+            found += [rule._replace(of_caller=not is_own) for rule in rules]
     return found
+
+
+def _require_use(rule: Rule) -> None:
+    """Raises ArgumentError where the rule could never be used."""
+    name, op_type, newest = rule.name, rule.op_type, transitions.newest_opset()
+    if not 1 <= rule.written_for <= newest:
+        raise ArgumentError(f"rules: {name} is for opset {rule.version}, and onnx knows opsets 1 to {newest}")
+    if rule.kind in ("replace", "adopt"):
+        if op_type.rpartition("::")[0] in DEFAULT_DOMAINS:
+            raise ArgumentError(f"rules: {name} replaces an operator of ONNX's own domain, as only 'simplify' and 'decompose' can")
+    elif op_type not in transitions.all_operators():
+        if op_type != EVERY_OPERATOR or rule.kind not in ("avoid", "express"):
+            raise ArgumentError(f"rules: {name} is for {op_type}, not an operator of ONNX; 'replace' is for other domains")
+    elif rule.kind in ("upgrade", "downgrade") and not transitions.is_step(op_type, rule.version):
+        raise ArgumentError(f"rules: {name} is for opset {rule.version}, which brought no new version of {op_type}")
+    elif rule.kind == "decompose" and transitions.schema_at(op_type, 1) is not None:
+        raise ArgumentError(f"rules: {name} is for opsets without {op_type}, and every opset has it")
 
 
 def _offered(name: str) -> Iterable[RuleFunction]:
@@ -304,4 +344,4 @@ def functions_in(module: ModuleType) -> list[RuleFunction]:
     """The functions with rules that `module` has, or the modules in it if it is a package."""
     inner = walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
     modules = [module, *(import_module(found.name) for found in inner)]
-    return [value for each in modules for value in vars(each).values() if hasattr(value, REPLACEMENTS)]
+    return [value for each in modules for value in vars(each).values() if hasattr(value, RULES)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..graph.node import Node
+from ..opsets import transitions
+from .registry import EVERY_OPERATOR, Rule
 
 
 class Judgement(Protocol):
@@ -58,6 +60,15 @@ class Restrictions:
     types: Mapping[str, str] = field(default_factory=dict)
     only_onnx: bool = False
     lists: tuple[OperatorList, ...] = ()
+
+    def avoiding(self, rules: Iterable[Rule]) -> Restrictions:
+        """These restrictions, and the forms that `rules` of a caller avoid."""
+        forms = {
+            (rule.form, op_type): f"{rule.name} avoids this form"
+            for rule in rules
+            for op_type in (transitions.all_operators() if rule.op_type == EVERY_OPERATOR else (rule.op_type,))
+        }
+        return replace(self, forms={**self.forms, **forms})
 
     def may_refuse(self, op_type: str) -> bool:
         """Whether a node of this operator may be refused for what it is, and not for its form."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ..errors import ArgumentError, Unconvertible
 from ..graph.editing import Caution
 from ..graph.model import Model
@@ -9,6 +11,7 @@ from ..opsets.type_protos import Shape
 from ..structure import declarations
 from .failures import NOT_OF_THE_RULE
 from .flags import odd_flag
+from .forms import mistake_in
 from .notes import Notes
 from .operands import make_vectors
 from .registry import Rule
@@ -24,6 +27,8 @@ class RuleUse:
         self._selection = selection
         self._notes = notes
         self.at_work = ""
+        self._is_of_caller = False
+        """Whether the rule that ran last is the caller's."""
 
     def require(self, name: str) -> None:
         """Raises Unconvertible where the user excluded the rule `name`."""
@@ -41,9 +46,10 @@ class RuleUse:
         self._model.sizes_relied_on.clear()
         odd = odd_flag(node.proto)
         self.at_work = rule.name
+        self._is_of_caller = rule.of_caller
         if rule.kind in ("upgrade", "downgrade", "decompose"):
             make_vectors(node)
-        rule.apply(node)
+        self._run(rule, node)
         if node.changed and odd:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"
             raise Unconvertible(f"{odd} is neither 0 nor 1, which the specification gives no meaning", advice)
@@ -64,19 +70,34 @@ class RuleUse:
         node.approximate = node.rounds = False
         return changed
 
-    def apply_of_user(self, rule: Rule, node: Task) -> None:
-        """Run a rule that the user asked for, perhaps one of their own.
+    def raise_left_in_place(self, rule: Rule, op_type: str) -> NoReturn:
+        """Raises an error: `rule` should have replaced a node of `op_type`, and left it."""
+        if rule.of_caller:
+            raise ArgumentError(f"rules: {rule.name} left its {op_type} in place")
+        raise RuntimeError(f"{rule.name} left its {op_type} in place")
 
-        Raises Unconvertible; ArgumentError where the rule itself fails.
-        """
-        self.require(rule.name)
+    def raise_endless(self, op_type: str) -> NoReturn:
+        """Raises an error: the rules for a node of `op_type` would go on for ever."""
+        if self._is_of_caller:
+            raise ArgumentError(f"rules: those for {op_type} do not come to an end, the last of them {self.at_work}")
+        raise RuntimeError(f"the rules for {op_type} do not come to an end")
+
+    def _run(self, rule: Rule, node: Task) -> None:
+        """Run the rule. Raises Unconvertible; ArgumentError where a rule of the caller fails, or writes what is not valid."""
+        if not rule.of_caller:
+            rule.apply(node)
+            return
         try:
-            self.apply(rule, node)
+            rule.apply(node)
         except (Unconvertible, *NOT_OF_THE_RULE):
             raise
-        except Exception as error:  # whatever a user's function raises
+        except Exception as error:  # whatever a caller's function raises
             what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
             raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
+        for made in node.results() if node.changed else ():
+            mistake = mistake_in(made.proto, made.opset)
+            if mistake:
+                raise ArgumentError(f"rules: {rule.name} wrote an invalid {made.op_type}: {mistake}")
 
 
 def _excluded(name: str) -> Unconvertible:

@@ -141,6 +141,11 @@ def drop_imports(model: onnx.ModelProto, before: Iterable[str], after: Iterable[
             owner.opset_import.remove(entry)
 
 
+def imports_of(model: onnx.ModelProto) -> list[onnx.OperatorSetIdProto]:
+    """The imports of opsets by the model and by its functions."""
+    return [entry for owner in (model, *model.functions) for entry in owner.opset_import]
+
+
 def _domains(labels: Iterable[str]) -> set[str]:
     """The domains in labels such as "com.example::Mystery"; those of the default domain have none."""
     return {label.rpartition("::")[0] for label in labels if "::" in label}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Unconvertible
+from ..onnx_model.protos import label_of
 from ..opsets import transitions
 from ..opsets.delta import Delta
 from ..opsets.transitions import Transition
@@ -37,7 +38,7 @@ class Steps:
         opset = node.opset
         if step.rule is not None:
             self._rules.apply(step.rule, node)
-            if node.removed or node.op_type != transition.op_type or node.opset not in (opset, transition.opset_after):
+            if node.removed or label_of(node.proto) != transition.op_type or node.opset not in (opset, transition.opset_after):
                 return  # gone, or on another chain now
             node.opset = opset
         self._gate(node, step)
@@ -95,8 +96,8 @@ class Steps:
         if rule is not None:
             self._rules.require(rule.name)
             self._rules.apply(rule, node)
-            if not node.removed and node.op_type == step.op_type:
-                raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
+            if not node.removed and label_of(node.proto) == step.op_type:
+                self._rules.raise_left_in_place(rule, step.op_type)
             return
         self._rules.require(name)
         exact = node.expand()

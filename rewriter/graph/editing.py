@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ..onnx_model.protos import reads
 from ..opsets.facts import GRAPH_HOLDERS
 from ..storage.payload import element_dtype
 from ..structure.declarations import show
-from .operators import Operators
+from .operators import Domain, Operators
 from .scope import Scope
 from .stored import Stored, fill
 
@@ -187,12 +187,15 @@ class Editing(Stored):
     @property
     def op(self) -> Operators:
         """Makes nodes before this one: `node.op.Mul(a, b)` returns the name of the product. `node.op.const` makes a constant."""
-        return Operators(partial(self._make, self._added_before), self._add_constant)
+        return self._operators(partial(self._make, self._added_before))
 
     @property
     def after(self) -> Operators:
         """Makes nodes after this one, in the order in which the rule makes them."""
-        return Operators(partial(self._make, self._added_after), self._add_constant)
+        return self._operators(partial(self._make, self._added_after))
+
+    def _operators(self, make: Callable[..., list[str]]) -> Operators:
+        return Operators(make, self._add_constant, lambda domain: partial(make, domain=domain))
 
     def _make(
         self,
@@ -202,6 +205,7 @@ class Editing(Stored):
         outputs: Sequence[str] | int,
         attributes: dict[str, Any],
         opset: int | None,
+        domain: Domain | None = None,
     ) -> list[str]:
         self._require_certain(op_type, inputs)
         label = op_type.lower()
@@ -214,6 +218,7 @@ class Editing(Stored):
         made = model.workshop.node.add(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
             fill(made.attribute.add(), key, value)
+        self._enter(made, domain)
         self._queue(made, reads(made) if op_type in GRAPH_HOLDERS else inputs, where, opset)
         return names
 
@@ -238,10 +243,16 @@ class Editing(Stored):
     @property
     def become(self) -> Operators:
         """Turns this node into another operator with the same outputs, name and documentation: `node.become.Mul(a, b)`."""
-        return Operators(self._become, self._add_constant)
+        return self._operators(self._become)
 
     def _become(
-        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | int,
+        attributes: dict[str, Any],
+        opset: int | None,
+        domain: Domain | None = None,
     ) -> list[str]:
         self._require_certain(op_type, inputs)
         for name in self.proto.input:
@@ -251,7 +262,7 @@ class Editing(Stored):
         if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
             self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
-        self.proto.ClearField("domain")
+        self._enter(self.proto, domain)
         del self.proto.input[:]
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]
@@ -262,6 +273,20 @@ class Editing(Stored):
         self._scope.note_maker(self.proto)
         self._changed = True
         return self.outputs or [""]
+
+    def _enter(self, proto: NodeProto, domain: Domain | None) -> None:
+        """Let `proto` be of `domain`, and the model import it; None is ONNX's own. Raises Unconvertible as `Operators.of`."""
+        proto.ClearField("domain")
+        if domain is None:
+            return
+        for imports in self._scope.imports:
+            known = next((entry.version for entry in imports if entry.domain == domain.name), None)
+            if known is None:
+                imports.add(domain=domain.name, version=domain.version)
+            elif known != domain.version:
+                needed = f"{domain.name} in version {domain.version}"
+                raise Unconvertible(f"its form needs {needed}, and the model imports version {known}")
+        proto.domain = domain.name
 
     def _require_certain(self, op_type: str, inputs: Sequence[str]) -> None:
         """Raises Unconvertible where a new node reads a shape that runtimes infer wrongly: they would put that in its place."""

@@ -63,6 +63,11 @@ class Node(Editing):
         name = self._name(value)
         return _maker(self._scope, name) if name else None
 
+    @property
+    def domain_version(self) -> int:
+        """The version in which the model, or the function around the node, imports the domain of the node."""
+        return next((entry.version for entry in self._scope.imports[0] if entry.domain == self.proto.domain), 0)
+
     def is_read(self, index: int) -> bool:
         """Whether anything reads output `index`."""
         return self.has_output(index) and self._scope.model.is_read(self.output(index))

@@ -14,6 +14,13 @@ class Maker(Protocol):
     ) -> list[str]: ...
 
 
+class Domain(NamedTuple):
+    """A domain other than ONNX's, in the version in which a model imports it."""
+
+    name: str
+    version: int
+
+
 class Operator(NamedTuple):
     """One operator, which is called with the names of its inputs, and its attributes. Attributes that are None are left out."""
 
@@ -46,18 +53,33 @@ class Operator(NamedTuple):
 
 
 class Operators:
-    """All operators as attributes, such as `op.Add` and `op.TopK`, and methods for constants."""
+    """All operators as attributes, such as `op.Add` and `op.TopK`, and methods for constants and other domains.
 
-    __slots__ = ("_add_constant", "_make")
+    `maker_of` gives what makes nodes of another domain; without it, there are none.
+    """
 
-    def __init__(self, make: Maker, add_constant: Callable[[Any, Any], str]) -> None:
+    __slots__ = ("_add_constant", "_make", "_maker_of")
+
+    def __init__(
+        self, make: Maker, add_constant: Callable[[Any, Any], str], maker_of: Callable[[Domain], Maker] | None = None
+    ) -> None:
         self._make = make
         self._add_constant = add_constant
+        self._maker_of = maker_of
 
     def __getattr__(self, op_type: str) -> Operator:
         if not op_type[0].isupper():
             raise AttributeError(f"no operator is called {op_type!r}")
         return Operator(self._make, op_type)
+
+    def of(self, domain: str, version: int) -> Operators:
+        """The operators of another domain, as in `op.of("com.example", 1).Fused(x)`, which the model then imports in this version.
+
+        Making one raises Unconvertible where the model imports another version.
+        """
+        if self._maker_of is None:
+            raise TypeError("only nodes beside another one can be of another domain")
+        return Operators(self._maker_of(Domain(domain, version)), self._add_constant)
 
     def const(self, value: Any, dtype: Any) -> str:
         """Make a constant and return its name. `dtype` is a TensorProto.DataType, or anything that numpy accepts as a dtype.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TypeProto, helper
 
 from ..cached import cached_property
 from ..onnx_model.domains import DEFAULT_DOMAINS
@@ -16,6 +17,11 @@ from .knowledge.knowledge import Knowledge
 from .knowledge.place import Place, Stated
 from .knowledge.record import Question, Record
 from .names import Names
+
+if TYPE_CHECKING:
+    from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+
+    Imports: TypeAlias = RepeatedCompositeFieldContainer[OperatorSetIdProto]
 
 
 class Scope:
@@ -59,6 +65,14 @@ class Scope:
         self.constants = Constants(self)
         self.types = Knowledge(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
+
+    @property
+    def imports(self) -> list[Imports]:
+        """The imports of opsets for this graph: those of the function around it, and those of the model, which includes these."""
+        if self.parent is not None:
+            return self.parent.imports
+        own = [self.graph.opset_import] if isinstance(self.graph, FunctionProto) else []
+        return [*own, self.model.proto.opset_import]
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
         """A scope for each subgraph of `node`. `index` is its position in the original node list, None if a rule made it."""

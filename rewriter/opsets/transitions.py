@@ -83,6 +83,12 @@ def is_restamp(op_type: str, one: int, other: int) -> bool:
     return all(step.review in ("R", "C") for step in up) and all(step.older and step.review in ("R", "T") for step in down)
 
 
+def is_step(op_type: str, newer: int) -> bool:
+    """Whether opset `newer` brought a new version of an operator that existed before."""
+    schema = schema_at(op_type, newer)
+    return schema is not None and schema.since_version == newer and schema_at(op_type, newer - 1) is not None
+
+
 def unknown_version(op_type: str) -> Unconvertible:
     """The refusal to change a node of a version of `op_type` that nobody has read."""
     return Unconvertible(

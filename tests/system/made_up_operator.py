@@ -85,7 +85,8 @@ def tidying() -> str:
         """A Relu becomes the Abs of a Twist."""
         node.become.Abs(node.op.Twist(node.input(0), node.op.int64([0])))
 
-    result = simplify(model("(float[2] x) => (float[2] y) { y = Relu (x) }"), compare="off").model
+    given = model("(float[2] x) => (float[2] y) { y = Relu (x) }")
+    result = simplify(given, compare="off", options=Options(rules=[twist_instead])).model
     return str([node.op_type for node in result.graph.node])
 
 

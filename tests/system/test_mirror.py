@@ -17,6 +17,7 @@ PLACES = ("rewriter", "rules")
 TESTED_BY = {
     "rewriter/batch/command.py": "rewriter/batch/test_many.py",
     "rewriter/batch/remote.py": "rewriter/batch/test_many.py",
+    "rewriter/engine/forms.py": "rewriter/engine/test_own_rules.py",
     "rewriter/bridge/opening.py": "rewriter/bridge/test_ir_model.py",
     "rewriter/cli/run.py": "rewriter/cli/test_command.py",
     "rewriter/comparison/regions/changed_nodes.py": "rewriter/comparison/test_by_region.py",
@@ -47,6 +48,7 @@ TESTED_BY = {
 """Modules that are one subject with another one, and the file that tests both."""
 OF_A_PACKAGE = {
     "rewriter/engine/test_metadata.py",
+    "rewriter/engine/test_own_rules.py",
     "rewriter/engine/test_replacements.py",
     "rules/avoid/test_forms.py",
     "rewriter/runtimes/test_for_runtimes.py",

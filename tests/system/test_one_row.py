@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 import structure
 
-from split_rewrite.rewriter.engine.registry import REPLACEMENTS, registry
+from split_rewrite.rewriter.engine.registry import RULES, registry
 
 
 def own_operators() -> dict[str, frozenset[str]]:
     """The operators for which each rule file has rules, by the name of the module; rules/shared has no rules."""
     found: dict[str, set[str]] = defaultdict(set)
     modules = [module for name, module in sys.modules.items() if name.startswith("split_rewrite.rules.")]
-    replacing = (rule for module in modules for value in vars(module).values() for rule in getattr(value, REPLACEMENTS, ()))
+    replacing = (rule for module in modules for value in vars(module).values() for rule in getattr(value, RULES, ()))
     for rule in (*registry, *replacing):
         module = rule.apply.__module__.removeprefix("split_rewrite.")
         found[module].add(rule.op_type.rpartition("::")[2])

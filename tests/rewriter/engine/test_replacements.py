@@ -38,7 +38,7 @@ def wrong(node: Node) -> None:
 
 
 def test_what_is_no_rule_is_refused():
-    with pytest.raises(SplitRewriteError, match=r"rules: .*print.* is not a function decorated with 'replace'"):
+    with pytest.raises(SplitRewriteError, match=r"rules: .*print.* is not a function decorated as a rule, such as with 'replace'"):
         convert_version(model(MINE), 13, options=Options(rules=[print]))
 
 

@@ -1,0 +1,266 @@
+"""Rules of a caller, of every kind, for one conversion: they come before those of this package, and their mistakes are theirs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import model, run
+
+from split_rewrite.rewriter import (
+    ArgumentError,
+    CompareError,
+    Options,
+    Report,
+    UnconvertibleError,
+    check_convertible,
+    convert_version,
+)
+from split_rewrite.rewriter.engine.registry import (
+    avoid,
+    decompose,
+    downgrade,
+    express,
+    registry,
+    replace,
+    simplify,
+    upgrade,
+)
+from split_rewrite.rewriter.errors import Unconvertible
+from split_rewrite.rewriter.graph.node import Node
+
+RELU = "g (float[2] x) => (float[2] y) { [n] y = Relu(x) }"
+GELU = "g (float[3] x) => (float[3] y) { y = Gelu(x) }"
+SPLIT = "g (float[2] x) => (float[1] a, float[1] b) { a, b = Split(x) }"
+
+
+def options(*rules: Callable[[Node], None], **more: Any) -> Options:
+    return Options(rules=rules, **more)
+
+
+def nodes(proto: Any) -> list[tuple[str, str]]:
+    return [(node.domain, node.op_type) for node in proto.graph.node]
+
+
+# -- what is refused
+
+NEVER = [
+    (simplify("Relu", opset=99), "is for opset 99, and onnx knows opsets 1 to "),
+    (upgrade("Split", 0), "is for opset 0, and onnx knows opsets 1 to "),
+    (upgrade("Split", 14), "is for opset 14, which brought no new version of Split"),
+    (downgrade("Split", 1), "is for opset 1, and onnx knows opsets 1 to "),
+    (simplify("Relux", opset=13), "is for Relux, not an operator of ONNX; 'replace' is for other domains"),
+    (simplify("all operators", opset=13), "is for all operators, not an operator of ONNX"),
+    (decompose("Relu", opset=13), "is for opsets without Relu, and every opset has it"),
+    (replace("", "Relu", opset=13), "replaces an operator of ONNX's own domain, as only 'simplify' and 'decompose' can"),
+    (replace("ai.onnx", "Relu", opset=13), "replaces an operator of ONNX's own domain"),
+]
+
+
+@pytest.mark.parametrize(("decorate", "message"), NEVER, ids=[message for _, message in NEVER])
+@pytest.mark.parametrize("act", [convert_version, check_convertible])
+def test_a_rule_that_could_never_be_used_is_an_error_at_the_call(decorate: Any, message: str, act: Any) -> None:
+    def rule(node: Node) -> None:
+        raise AssertionError("it is never used")
+
+    with pytest.raises(ArgumentError, match=f"^rules: test_own_rules.rule {message}"):
+        act(model(RELU, 13), 13, options=options(decorate(rule)))
+
+
+def two_inputs(node: Node) -> None:
+    node.become.Relu(node.input(0), node.input(0))
+
+
+def no_inputs(node: Node) -> None:
+    node.become.Concat(axis=0)
+
+
+def odd_attribute(node: Node) -> None:
+    node.become.Relu(node.input(0), axis=1)
+
+
+def attribute_of_another_type(node: Node) -> None:
+    node.become.Softmax(node.input(0), axis=0.5)
+
+
+def no_attribute(node: Node) -> None:
+    node.become.Concat(node.input(0))
+
+
+def too_young(node: Node) -> None:
+    node.become.Gelu(node.input(0))
+
+
+def other_types(node: Node) -> None:
+    node.become.Add(node.input(0), node.op.int64([1]))
+
+
+def failing(node: Node) -> None:
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (two_inputs, "wrote an invalid Relu: it has 2 inputs, and takes 1"),
+        (no_inputs, "wrote an invalid Concat: it has 0 inputs, and takes 1 or more"),
+        (odd_attribute, "wrote an invalid Relu: it has no attribute axis at this opset"),
+        (attribute_of_another_type, "wrote an invalid Softmax: its attribute axis has to be of type INT"),
+        (no_attribute, "wrote an invalid Concat: its attribute axis is missing"),
+        (too_young, "wrote an invalid Gelu: opset 13 does not have it"),
+        (failing, r"failed on Relu 'n' \(main graph\): KeyError: 'x'"),
+    ],
+)
+def test_the_mistakes_of_a_rule_are_told_as_its_own(function: Callable[[Node], None], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^rules: test_own_rules.{function.__name__} {message}$"):
+        convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(function)))
+
+
+def test_types_that_do_not_fit_are_told_with_the_rule() -> None:
+    with pytest.raises(ArgumentError, match=r"^rules: the result is not valid after test_own_rules.other_types: .*tensor\(int64\)"):
+        convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(other_types)))
+
+
+def test_a_decomposition_has_to_remove_the_operator() -> None:
+    @decompose("Gelu", opset=13)
+    def idle(node: Node) -> None:
+        """Does nothing."""
+
+    with pytest.raises(ArgumentError, match=r"^rules: test_own_rules.idle left its Gelu in place$"):
+        convert_version(model(GELU, 20), 13, options=options(idle))
+
+
+def test_rules_that_do_not_come_to_an_end_are_named() -> None:
+    @simplify("Relu", opset=13)
+    def there(node: Node) -> None:
+        node.become.of("mine", 1).There(node.input(0))
+
+    @replace("mine", "There", opset=13)
+    def back(node: Node) -> None:
+        node.become.Relu(node.input(0))
+
+    with pytest.raises(ArgumentError, match=r"^rules: those for Relu do not come to an end, the last of them test_own_rules"):
+        convert_version(model(RELU, 13), 13, options=options(there, back))
+
+
+def test_a_wrong_rule_does_not_pass_the_comparison() -> None:
+    @simplify("Relu", opset=13)
+    def gone(node: Node) -> None:
+        node.forward(0, node.input(0))
+        node.remove()
+
+    with pytest.raises(CompareError, match="Relu became Identity"):
+        convert_version(model(RELU, 13), 13, options=options(gone))
+
+
+def test_a_domain_is_not_imported_in_two_versions() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13, "mine" : 2]> g (float[2] x) => (float[2] y) { a = mine.Odd(x) y = Celu(a) }"""
+    with pytest.raises(UnconvertibleError, match="its form needs mine in version 1, and the model imports version 2"):
+        convert_version(model(text), 11, options=options(decompose_celu))
+
+
+# -- what each kind does
+
+
+@decompose("Celu", opset=11, exact=False)
+def decompose_celu(node: Node) -> None:
+    node.become.of("mine", 1).Celu(node.input(0), alpha=node.attr("alpha", 1.0))
+
+
+@decompose("Gelu", opset=13, exact=False)
+def own_gelu(node: Node) -> None:
+    op, x, kind = node.op, node.input(0), node.need_elem_type()
+    share = op.Add(op.const(1, kind), op.Erf(op.Mul(x, op.const(0.5**0.5, kind))))
+    node.become.Mul(op.Mul(x, op.const(0.5, kind)), share)
+
+
+@downgrade("Split", 13)
+def no_split(node: Node) -> None:
+    raise Unconvertible("nobody splits here", "ask")
+
+
+@avoid("a form of my own", "Sigmoid", opset=13, exact=False)
+def no_sigmoid(node: Node) -> None:
+    op, kind = node.op, node.need_elem_type()
+    node.become.Div(op.const(1, kind), op.Add(op.const(1, kind), op.Exp(op.Neg(node.input(0)))))
+
+
+def converted(text: str, opset: int, target: int, rules: Sequence[Callable[[Node], None]]) -> tuple[Any, Report]:
+    return convert_version(model(text, opset), target, options=options(*rules))
+
+
+def test_a_rule_of_the_caller_comes_first_and_only_where_it_is_given(caplog: pytest.LogCaptureFixture) -> None:
+    names = {rule.name for rule in registry}
+    with caplog.at_level(logging.INFO, "split_rewrite"):
+        result, report = converted(GELU, 20, 13, [own_gelu])
+    assert report.applied == {"test_own_rules.own_gelu": 1} and report.comparison is not None
+    assert report.comparison.status == "equal"
+    assert "test_own_rules.own_gelu takes the place of gelu.in_elementary_functions for Gelu" in caplog.text
+    x = np.array([-1, 0, 2], np.float32)
+    np.testing.assert_allclose(run(result, {"x": x})[0], [-0.15865526, 0, 1.9544997], rtol=1e-6)
+    assert converted(GELU, 20, 13, [])[1].applied == {"gelu.in_elementary_functions": 1}
+    assert {rule.name for rule in registry} == names
+
+
+def test_a_step_of_the_caller_takes_the_place_of_that_of_the_package() -> None:
+    with pytest.raises(UnconvertibleError, match=r"nobody splits here\. Hint: ask"):
+        converted(SPLIT, 13, 11, [no_split])
+    assert converted(SPLIT, 13, 11, [])[0].graph.node[0].op_type == "Split"
+
+
+def test_a_form_of_the_callers_own_is_avoided_without_a_profile() -> None:
+    result, report = converted("g (float[3] x) => (float[3] y) { y = Sigmoid(x) }", 13, 13, [no_sigmoid])
+    assert nodes(result) == [("", "Neg"), ("", "Exp"), ("", "Add"), ("", "Div")]
+    assert [str(remark) for remark in report.remarks if remark.kind == "avoided"] == [
+        "Sigmoid 'y' (main graph): test_own_rules.no_sigmoid avoids this form"
+    ]
+
+
+def test_another_form_for_a_runtime(tmp_path: Any) -> None:
+    profile = tmp_path / "npu.toml"
+    head = 'title = "NPU"\n[[release]]\nfrom = "1"\nopset = { max = 13 }\nevidence = "by documentation"\n'
+    profile.write_text(f'{head}operators_allowed = ["Mul", "Sqrt"]\n')
+
+    @express("Abs", opset=13, exact=False)
+    def root_of_square(node: Node) -> None:
+        node.become.Sqrt(node.op.Mul(node.input(0), node.input(0)))
+
+    text = "g (float[3] x) => (float[3] y) { y = Abs(x) }"
+    runtimes = (str(profile),)
+    result = convert_version(model(text, 13), options=options(root_of_square, for_runtimes=runtimes, verify=False), compare="off")
+    assert nodes(result.model) == [("", "Mul"), ("", "Sqrt")]
+
+
+# -- other domains
+
+
+def test_a_rule_may_write_operators_of_another_domain() -> None:
+    result, report = converted("g (float[3] x) => (float[3] y) { y = Celu<alpha = 2.0>(x) }", 13, 11, [decompose_celu])
+    assert nodes(result) == [("mine", "Celu")]
+    assert {entry.domain: entry.version for entry in result.opset_import} == {"": 11, "mine": 1}
+    assert report.comparison is not None and report.comparison.status == "not compared"
+
+
+def test_no_import_is_left_that_nothing_uses() -> None:
+    @simplify("Relu", opset=13)
+    def there(node: Node) -> None:
+        node.become.of("mine", 1).There(node.input(0))
+
+    @replace("mine", "There", opset=13)
+    def back(node: Node) -> None:
+        assert node.domain_version == 1
+        node.become.Max(node.input(0), node.op.const(0, node.need_elem_type()))
+
+    result, _ = converted(RELU, 13, 13, [there, back])
+    assert nodes(result) == [("", "Max")] and [entry.domain for entry in result.opset_import] == [""]
+
+
+def test_in_a_function_the_function_imports_the_domain() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13, "f" : 1]> g (float[3] x) => (float[3] y) { y = f.own(x) }
+        <opset_import: ["" : 13], domain: "f"> own (v) => (w) { w = Celu(v) }"""
+    result = convert_version(model(text), 11, options=options(decompose_celu)).model
+    assert [entry.domain for entry in result.functions[0].opset_import] == ["", "mine"]
+    assert [entry.domain for entry in result.opset_import] == ["", "f", "mine"]  # onnxruntime asks for it there, too
