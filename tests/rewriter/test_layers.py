@@ -29,7 +29,7 @@ LAYERS = (
     {"report"},
     {"runtimes", "bridge"},
     {"conversion"},
-    {"batch", "inspection", "explaining", "reproducing"},
+    {"batch", "inspection", "explaining", "reproducing", "testing"},
     {"cli"},
     {"__main__"},
     {"split_rewrite"},

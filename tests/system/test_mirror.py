@@ -17,6 +17,7 @@ PLACES = ("rewriter", "rules")
 TESTED_BY = {
     "rewriter/batch/command.py": "rewriter/batch/test_many.py",
     "rewriter/batch/remote.py": "rewriter/batch/test_many.py",
+    "rewriter/split_rewrite/testing.py": "rewriter/test_testing.py",
     "rewriter/engine/forms.py": "rewriter/engine/test_own_rules.py",
     "rewriter/bridge/opening.py": "rewriter/bridge/test_ir_model.py",
     "rewriter/cli/run.py": "rewriter/cli/test_command.py",

@@ -18,6 +18,7 @@ import pytest
 from helpers import model
 
 from split_rewrite import rewriter
+from split_rewrite.rewriter import testing
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.engine import registry
 from split_rewrite.rewriter.graph.node import Node
@@ -36,6 +37,8 @@ def promised(folder: Path) -> list[str]:
     return [
         *(line for name in rewriter.__all__ for line in _described(name, getattr(rewriter, name))),
         *(line for name in DECORATORS for line in _parameters(f"registry.{name}", getattr(registry, name))),
+        *_parameters("testing.assert_rewrites", testing.assert_rewrites),
+        *_parameters("testing.assert_equal_at_every_opset", testing.assert_equal_at_every_opset),
         *_described("Node", Node),
         *_described("Operators", Operators),
         *_options(),
