@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, NodeProto, helper, numpy_helper
 
-from . import facts, inference, type_protos
+from . import facts, folding, inference, type_protos
 from .facts import Kind, Work
 
 Inputs = Sequence["np.ndarray | None"]
@@ -53,7 +53,7 @@ def evaluate(node: NodeProto, opset: int, inputs: Inputs, most: int) -> list[np.
     All inputs and outputs are integers or bools, or also finite floats for an operator that moves or compares elements. Outputs
     with more than `most` elements are not computed.
     """
-    if not evaluates(node.op_type):
+    if not evaluates(node.op_type) or not _is_exact_in_double(node, inputs):
         return None
     is_exact = facts.of(node.op_type).work in (Work.MOVES, Work.ORDERS)
     floats = [value for value in inputs if value is not None and value.dtype.kind not in "iub"]
@@ -70,9 +70,22 @@ def evaluate_roughly(node: NodeProto, opset: int, inputs: Inputs, most: int) -> 
     fact = facts.of(node.op_type)
     if _schema(node.op_type) is None or fact.kind is Kind.QUANTIZES or fact.word("unfolded") not in ("", "rare", "rounds"):
         return None
-    if not all(value is None or value.dtype.kind in "iubf" for value in inputs):
+    given = [value for value in inputs if value is not None]
+    if not all(value.dtype.kind in "iubf" for value in given) or not _is_exact_in_double(node, inputs):
+        return None
+    if fact.word("unfolded") == "rounds" and any(value.dtype.kind != "f" for value in given[:1]):
+        return None  # what is beyond the integers is no matter of last bits
+    if (fact.has("sorts") or fact.work is Work.ORDERS) and any(np.isnan(value.astype(np.float64)).any() for value in given):
         return None
     return _evaluate(node, opset, inputs, most)
+
+
+def _is_exact_in_double(node: NodeProto, inputs: Inputs) -> bool:
+    """Whether a reduction of integers is the same in double, in which runtimes compute it; true of all other nodes."""
+    fact, data = facts.of(node.op_type), inputs[0] if inputs else None
+    if fact.kind is not Kind.REDUCES or fact.work is not Work.COMPUTES or data is None or data.dtype.kind not in "iu":
+        return True
+    return float(np.square(data.astype(np.float64)).sum()) <= folding.most_exact(data.dtype)
 
 
 def _evaluate(node: NodeProto, opset: int, inputs: Inputs, most: int) -> list[np.ndarray] | None:

@@ -215,9 +215,15 @@ def _backward(start: int, end: int, step: int, length: int) -> slice:
     """The slice from `start` back to before `end`, which is before the first element where it is below -length."""
     if start < -length:
         raise ValueError("numpy takes nothing, and the specification the first element")
+    if end in _WITHOUT_END:
+        raise ValueError("nothing by the specification, and everything from the first element on for runtimes")
     first = min(start + length if start < 0 else start, length - 1)
     last = end + length if end < 0 else end
     return slice(first, last if last >= 0 else None, step) if first >= 0 else slice(0, 0)
+
+
+_WITHOUT_END = (2**31 - 1, 2**63 - 1)
+"""The ends that exporters write for "to the end" of the axis, in whichever direction."""
 
 
 def _squeeze(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -280,6 +286,22 @@ def _trilu(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     return [np.triu(data, k) if attributes.get("upper", 1) else np.tril(data, k)]
 
 
+def most_exact(dtype: np.dtype[Any]) -> float:
+    """The largest number that is the same in this type and in double, in which runtimes reduce integers; infinity for floats."""
+    return min(2**53 - 1, np.iinfo(dtype).max) if dtype.kind in "iu" else math.inf
+
+
+def _extreme(function: np.ufunc) -> Callable[..., np.ndarray]:
+    """The smallest or largest of several arrays. Raises ValueError for a zero of each sign, of which runtimes take either."""
+
+    def apply(*operands: np.ndarray) -> np.ndarray:
+        if any(((operand == 0) & np.signbit(operand)).any() for operand in operands if operand.dtype.kind == "f"):
+            raise ValueError("a negative zero")
+        return function.reduce(np.broadcast_arrays(*operands))
+
+    return apply
+
+
 def _reduce(function: Callable[..., np.ndarray], *, rounds: bool = False) -> Callable[[Values, Attributes], list[np.ndarray]]:
     """A reduction; one that `rounds` gives other last bits for more than two floats, in whose order runtimes are free."""
 
@@ -288,9 +310,14 @@ def _reduce(function: Callable[..., np.ndarray], *, rounds: bool = False) -> Cal
             raise ValueError("rare, not worth a line")
         axes = _argument(inputs, 1, attributes, "axes")
         data, keepdims = _data(inputs), bool(attributes.get("keepdims", 1))
-        result = np.asarray(function(data, axis=tuple(axes) if axes else None, keepdims=keepdims)).astype(data.dtype)
+        along = tuple(axes) if axes else None
+        result = np.asarray(function(data, axis=along, keepdims=keepdims)).astype(data.dtype)
         if rounds and data.dtype.kind not in "iub" and data.size > 2 * result.size:
             raise ValueError("the last bits depend on the order")
+        if rounds and (function(np.abs(data.astype(np.float64)), axis=along, keepdims=keepdims) > most_exact(data.dtype)).any():
+            raise ValueError("runtimes compute integers in double, and make the largest integer of what is beyond the type")
+        if np.isnan(data.astype(np.float64)).any():
+            raise ValueError("runtimes differ in whether NaN is larger than a number")
         return [result]
 
     return apply
@@ -358,8 +385,8 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "not": _elementwise(np.logical_not),
     "and": _elementwise(np.logical_and),
     "or": _elementwise(np.logical_or),
-    "min": _elementwise(lambda *operands: np.minimum.reduce(np.broadcast_arrays(*operands))),
-    "max": _elementwise(lambda *operands: np.maximum.reduce(np.broadcast_arrays(*operands))),
+    "min": _elementwise(_extreme(np.minimum)),
+    "max": _elementwise(_extreme(np.maximum)),
     "reduce_sum": _reduce(np.sum, rounds=True),
     "reduce_prod": _reduce(np.prod, rounds=True),
     "reduce_max": _reduce(np.max),

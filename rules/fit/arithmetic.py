@@ -34,9 +34,9 @@ def product_with_minus_one(node: Node) -> None:
 
 @express("Neg", opset=13)
 def difference_from_zero(node: Node) -> None:
-    """The data is subtracted from 0."""
+    """The data is subtracted from -0, which also changes the sign of a zero."""
     if _is_float(node):
-        node.become.Sub(node.op.const(0, node.need_elem_type()), node.input(0))
+        node.become.Sub(node.op.const(-0.0, node.need_elem_type()), node.input(0))
 
 
 @express("Div", opset=13, exact=False)
@@ -86,10 +86,19 @@ def power_of_one_half(node: Node) -> None:
 
 
 @express("Abs", opset=13)
-def larger_of_both_signs(node: Node) -> None:
-    """The maximum of the data and its negative."""
+def smaller_of_both_signs(node: Node) -> None:
+    """The minimum of the data and its negative, subtracted from 0: of a zero, a runtime may take either sign for the minimum."""
     if _is_float(node):
-        node.become.Max(node.input(0), node.op.Neg(node.input(0)))
+        op = node.op
+        node.become.Sub(op.const(0, node.need_elem_type()), op.Min(node.input(0), op.Neg(node.input(0))))
+
+
+@express("Abs", opset=13)
+def larger_of_both_signs(node: Node) -> None:
+    """The maximum of the data and its negative, and 0, since a runtime may take -0 for the maximum of both zeros."""
+    if _is_float(node):
+        op = node.op
+        node.become.Add(op.Max(node.input(0), op.Neg(node.input(0))), op.const(0, node.need_elem_type()))
 
 
 @express("Relu", opset=13)
@@ -137,13 +146,15 @@ def larger_of_two_slopes(node: Node) -> None:
 @express("LeakyRelu", opset=13)
 def with_a_stored_slope(node: Node) -> None:
     """The slope becomes the operand of a PRelu."""
-    node.become.PRelu(node.input(0), node.op.const([node.attr("alpha", 0.01)], node.need_elem_type()))
+    slope = node.attr("alpha", 0.01)
+    node.become.PRelu(node.input(0), node.op.const(slope if node.rank() == 0 else [slope], node.need_elem_type()))
 
 
 @express("PRelu", opset=13, exact=False)
 def from_two_rectifications(node: Node) -> None:
-    """The positive part of the data less the product of the slope and the positive part of the negated data."""
-    if not _is_float(node):
+    """The positive part of the data less the product of the finite slope and the positive part of the negated data."""
+    slope = node.constant(1)
+    if not _is_float(node) or (slope is not None and not np.isfinite(slope).all()):
         return
     op, data = node.op, node.input(0)
     node.become.Sub(op.Relu(data), op.Mul(op.Relu(op.Neg(data)), node.input(1)))

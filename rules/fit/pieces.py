@@ -16,9 +16,17 @@ from ...rewriter.graph.node import Node
 def reshaped(node: Node) -> None:
     """The node becomes a Reshape to the shape that it gives; one dimension may be open."""
     shape = node.shape(node.output(0))
+    if node.op_type == "Squeeze" and _has_no_axes(node):
+        return
     if shape is None or sum(not isinstance(dim, int) for dim in shape) > 1 or 0 in shape:
         return
     node.become.Reshape(node.input(0), node.op.int64([dim if isinstance(dim, int) else -1 for dim in shape]))
+
+
+def _has_no_axes(node: Node) -> bool:
+    """Whether a list of no axes is given to a Squeeze: for runtimes these are all of length 1, by the specification none."""
+    axes = node.constant(1) if node.has_input(1) else None
+    return node.attr("axes") == [] or (axes is not None and not axes.size)
 
 
 @express(("Identity", "Dropout"), opset=13)
@@ -80,7 +88,7 @@ def slice_at_the_indices(node: Node) -> None:
     """One constant index, or several in a row, become a Slice, with a Reshape where the axis goes, or becomes several."""
     indices = node.constant(1)
     axis = node.attr("axis", 0)
-    if indices is None or not indices.size:
+    if indices is None or not indices.size or (indices.ndim != 1 and 0 in node.need_shape(node.output(0))):
         return
     length = node.need_dimension(axis)
     places = [int(place) % length for place in indices.reshape(-1)]
@@ -98,7 +106,7 @@ def slice_at_the_indices(node: Node) -> None:
 @express("Gather", opset=13)
 def from_a_row(node: Node) -> None:
     """Elements of a vector become those of a matrix of one row."""
-    if node.need_rank() == 1:
+    if node.need_rank() == 1 and 0 not in node.need_shape(node.output(0)):
         op = node.op
         row = op.Reshape(node.input(0), op.int64([1, -1]))
         taken = op.Gather(row, node.input(1), axis=1)
@@ -114,16 +122,23 @@ def with_narrow_indices(node: Node) -> None:
     node.set_input(1, node.op.const(indices, TensorProto.INT32))
 
 
+_MOST, _LARGEST = 2**31 - 1, 2**63 - 1
+"""The largest numbers of int32 and int64."""
+
+
 @express("Slice", opset=13)
 def with_narrow_bounds(node: Node) -> None:
-    """Constant bounds, axes and steps of type int64 become int32; a bound beyond that is one beyond the axis."""
+    """Constant bounds, axes and steps of type int64 become int32; a bound beyond that is one beyond the axis.
+
+    The largest number of each type, as an end, means "to the end" for runtimes, so that only that of int64 becomes that of int32.
+    """
     if node.opset < 10:
         return
     values = {index: node.constant(index) for index in range(1, 5) if node.has_input(index)}
     if any(value is None or value.dtype != np.int64 for value in values.values()):
         return
     for index, value in values.items():
-        clipped = np.clip(value, -(1 << 31), (1 << 31) - 1)  # type: ignore[arg-type]
+        clipped = np.where(value > _MOST, np.where(value == _LARGEST, _MOST, _MOST - 1), np.maximum(value, -_MOST - 1))  # type: ignore[operator, arg-type]
         node.set_input(index, node.op.const(clipped, TensorProto.INT32))
 
 

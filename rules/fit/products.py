@@ -88,6 +88,8 @@ def _bias(node: Node, kind: int) -> list[str] | None:
     value, width = node.constant(2), (node.shape(node.output(0)) or (None, None))[1]
     if value is None or node.attr("beta", 1.0) != 1 or not isinstance(width, int) or value.size not in (1, width):
         return None
+    if value.size > 1 and value.shape[-1] != width:  # a column
+        return None
     return [node.op.const(np.broadcast_to(value.reshape(-1), (width,)), kind)]
 
 

@@ -26,7 +26,13 @@ def _axes(node: Node) -> list[int] | None:
             return None
     if not stated:
         return None if node.attr("noop_with_empty_axes", 0) else list(range(rank))
-    return sorted(axis % rank for axis in stated)
+    return sorted({axis % rank for axis in stated})
+
+
+def _is_of_the_image(node: Node) -> bool:
+    """Whether the node reduces all axes behind the channels, and no pool refuses them for a length of 0."""
+    rank = node.need_rank()
+    return rank > 2 and _axes(node) == list(range(2, rank)) and 0 not in (node.shape() or ())
 
 
 def _give_with_rank(node: Node, value: str) -> None:
@@ -40,14 +46,14 @@ def _give_with_rank(node: Node, value: str) -> None:
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def pool_of_the_image(node: Node) -> None:
     """A mean over all axes behind the channels becomes a GlobalAveragePool, with a Reshape where the axes go."""
-    if _axes(node) == list(range(2, node.need_rank())) and node.need_rank() > 2:
+    if _is_of_the_image(node):
         _give_with_rank(node, node.op.GlobalAveragePool(node.input(0)))
 
 
 @express("ReduceMax", opset=13)
 def largest_of_the_image(node: Node) -> None:
     """A maximum over all axes behind the channels becomes a GlobalMaxPool, with a Reshape where the axes go."""
-    if _axes(node) == list(range(2, node.need_rank())) and node.need_rank() > 2:
+    if _is_of_the_image(node):
         _give_with_rank(node, node.op.GlobalMaxPool(node.input(0)))
 
 
@@ -62,15 +68,19 @@ def pool_of_an_axis(node: Node) -> None:
     node.become.Reshape(op.GlobalAveragePool(image), op.int64([*node.need_shape(node.output(0))]))
 
 
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+
+
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def sum_by_count(node: Node) -> None:
     """The sum, multiplied by the reciprocal of the number of elements."""
     axes, kind = _axes(node), node.need_elem_type()
-    if not axes:
+    count = prod(node.need_dimension(axis) for axis in axes or ())
+    if not axes or not count or kind not in _FLOATS:
         return
-    op, count = node.op, prod(node.need_dimension(axis) for axis in axes)
+    op = node.op
     total = op.ReduceSum(node.input(0), op.int64(axes), keepdims=node.attr("keepdims", 1))
-    node.become.Mul(total, op.const(1 / count if count else float("nan"), kind))
+    node.become.Mul(total, op.const(1 / count, kind))
 
 
 @express("ReduceSum", opset=13, exact=False, sums=True)

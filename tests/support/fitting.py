@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from split_rewrite.rewriter import Options
+import numpy as np
+import pytest
+from helpers import convert_version, model, run
+from onnx import ModelProto
+
+from split_rewrite.rewriter import Options, UnconvertibleError
 
 PROFILE = """title = "NPU"
 {head}
@@ -22,3 +28,28 @@ def for_a_list(folder: Path, operators: Sequence[str], rules: str = "", head: st
     path = folder / "npu.toml"
     path.write_text(PROFILE.format(head=head, operators=list(operators), rules=rules), encoding="utf-8")
     return Options(for_runtimes=[str(path)])
+
+
+def refused_for(folder: Path, allowed: Sequence[str], proto: ModelProto) -> str:
+    """Why the model cannot be written with the operators `allowed`."""
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(proto, 13, options=for_a_list(folder, allowed))
+    return str(caught.value)
+
+
+ZEROS = np.array([0.0, -0.0, 2, -3, np.inf, -np.inf], np.float32)
+
+
+def same_as_written(folder: Path, allowed: Sequence[str], text: str, feeds: Mapping[str, np.ndarray]) -> list[str]:
+    """Assert that the model of opset 13, written with the operators `allowed`, gives what it gave, to the last bit but for rounding.
+
+    Returns the operators of the result.
+    """
+    original = model(text, 13)
+    options = replace(for_a_list(folder, allowed), verify=False)
+    result = convert_version(original, 13, options=options).model
+    for wanted, found in zip(run(original, dict(feeds)), run(result, dict(feeds)), strict=True):
+        assert (wanted.shape, wanted.dtype) == (found.shape, found.dtype)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        assert np.array_equal(np.signbit(found), np.signbit(wanted))
+    return [node.op_type for node in result.graph.node]

@@ -118,3 +118,17 @@ def test_as_the_node_tests_say(test: Any) -> None:
 def test_nothing_is_imported_before_it_is_needed() -> None:
     program = "import sys, split_rewrite.rewriter.conversion.driver; sys.exit('onnx.reference' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("data", [[2**31 - 1, 2**31 - 1, 4], [2**20, 2**20, 2**20]])
+def test_integers_that_runtimes_reduce_in_double_are_left_alone(data: list[int]) -> None:
+    node = helper.make_node("ReduceL1", ["x"], ["y"], keepdims=0)
+    assert by_reference.evaluate(node, 18, [np.array(data, np.int32)], 100) is None
+    assert by_reference.evaluate(node, 18, [np.array([3, -4], np.int32)], 100) is not None
+
+
+@pytest.mark.parametrize("operator", ["ReduceMax", "ArgMax", "Hardmax"])
+def test_where_nan_is_sorted_runtimes_differ(operator: str) -> None:
+    node = helper.make_node(operator, ["x"], ["y"])
+    assert by_reference.evaluate_roughly(node, 13, [np.array([1, np.nan, 2], np.float32)], 100) is None
+    assert by_reference.evaluate_roughly(node, 13, [np.array([1, 3, 2], np.float32)], 100) is not None

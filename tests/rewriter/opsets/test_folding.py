@@ -191,3 +191,37 @@ def test_scattered_updates(indices: list[list[int]], shape: tuple[int, ...], is_
     if found is not None:
         np.testing.assert_array_equal(found[0], run_in_onnxruntime(node, given))
         assert evaluate(helper.make_node("ScatterND", ["a", "i", "u"], ["b"], reduction="add"), given) is None
+
+
+MOST32, MOST64 = 2**31 - 1, 2**63 - 1
+
+
+@pytest.mark.parametrize("end", [MOST32, MOST64])
+def test_a_slice_back_to_the_end_has_two_meanings(end: int) -> None:
+    node = helper.make_node("Slice", ["a", "s", "e", "x", "t"], ["b"])
+    given = [np.array([1, 2, 1]), *(np.array([number]) for number in (0, end, 0, -1))]
+    assert evaluate(node, given) is None
+    assert evaluate(node, [*given[:4], np.array([1])])[0].tolist() == [1, 2, 1]  # pyright: ignore[reportOptionalSubscript]
+
+
+@pytest.mark.parametrize(
+    ("operator", "data"),
+    [
+        ("ReduceSum", np.array([MOST32, MOST32, 4], np.int32)),
+        ("ReduceSum", np.array([2**53, 1])),
+        ("ReduceSum", np.array([2**53, 1, -(2**53)])),
+        ("ReduceProd", np.array([94906267, 94906267])),
+        ("ReduceMax", np.array([7, 1, np.nan], np.float32)),
+        ("ReduceMin", np.array([7, 1, np.nan], np.float32)),
+    ],
+)
+def test_reductions_beyond_what_all_runtimes_agree_on_are_left_alone(operator: str, data: np.ndarray) -> None:
+    assert evaluate(helper.make_node(operator, ["x"], ["y"], keepdims=0), [data]) is None
+
+
+@pytest.mark.parametrize("operator", ["Max", "Min"])
+def test_of_zeros_of_both_signs_nobody_says_which_is_larger(operator: str) -> None:
+    node = helper.make_node(operator, ["x", "z"], ["y"])
+    zeros = [np.array([0, 1], np.float32), np.array([-0.0, 2], np.float32)]
+    assert evaluate(node, zeros) is None
+    assert evaluate(node, [abs(zero) for zero in zeros]) is not None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fitting import for_a_list
+from fitting import ZEROS, for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, model
+from onnx import numpy_helper
 
 from split_rewrite import rewriter
 
@@ -41,7 +43,7 @@ REWRITES = [
         "",
         "g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }",
         """
-            <float v1 = {0}>
+            <float v1 = {-0}>
             {
              y = Sub (v1, x)
             }
@@ -109,13 +111,29 @@ REWRITES = [
     ),
     (
         "arithmetic.larger_of_both_signs",
-        ["Max", "Neg"],
+        ["Add", "Max", "Neg"],
         "",
         "g (float[2,3] x) => (float[2,3] y) { y = Abs(x) }",
         """
+            <float v3 = {0}>
             {
              v1 = Neg (x)
-             y = Max (x, v1)
+             v2 = Max (x, v1)
+             y = Add (v2, v3)
+            }
+        """,
+    ),
+    (
+        "arithmetic.smaller_of_both_signs",
+        ["Min", "Neg", "Sub"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Abs(x) }",
+        """
+            <float v1 = {0}>
+            {
+             v2 = Neg (x)
+             v3 = Min (x, v2)
+             y = Sub (v1, v3)
             }
         """,
     ),
@@ -288,3 +306,20 @@ def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after:
     assert_rewrites(before, after, rule, 13, 13, options)
     compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
     assert compared is not None and compared.status == "equal"
+
+
+@pytest.mark.parametrize("allowed", [["Sub", "Min", "Neg"], ["Add", "Max", "Neg"], ["Min", "Mul", "Sub"], ["Min", "Sub"]])
+def test_the_sign_of_a_zero_stays(tmp_path: Path, allowed: list[str]) -> None:
+    text = "g (float[6] x) => (float[6] y, float[6] z) { a = Abs(x) y = Reciprocal(a) b = Neg(x) z = Reciprocal(b) }"
+    same_as_written(tmp_path, [*allowed, "Reciprocal"], text, {"x": ZEROS})
+
+
+def test_the_slope_of_a_scalar_is_one(tmp_path: Path) -> None:
+    text = "g (float x) => (float y) { y = LeakyRelu<alpha = 0.5>(x) }"
+    assert same_as_written(tmp_path, ["PRelu"], text, {"x": np.array(-2, np.float32)}) == ["PRelu"]
+
+
+def test_an_infinite_slope_is_refused(tmp_path: Path) -> None:
+    infinite = model("g (float[2] x) => (float[2] y) <float[2] s = {1, 2}> { y = PRelu(x, s) }", 13)
+    infinite.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([0.5, np.inf], np.float32), "s"))
+    assert "PRelu" in refused_for(tmp_path, ["Relu", "Neg", "Mul", "Sub"], infinite)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
-from fitting import for_a_list
-from helpers import assert_rewrites, model
+from fitting import for_a_list, refused_for
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite import rewriter
 
@@ -155,3 +158,26 @@ def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after:
     assert_rewrites(before, after, rule, 13, 13, options)
     compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
     assert compared is not None and compared.status == "equal"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "text"),
+    [
+        (["Slice", "Reshape", "Relu"], "g (float[4,3,0] x) => (float[3,0] y) <int64 i = {1}> { z = Gather(x, i) y = Relu(z) }"),
+        (["Reshape"], "g (float[2,1,1] x) => (float[A] y) <int64[0] a = {}> { y = Squeeze(x, a) }"),
+    ],
+)
+def test_no_reshape_to_what_it_cannot_say(tmp_path: Path, allowed: list[str], text: str) -> None:
+    assert "NPU 1 does not allow it" in refused_for(tmp_path, allowed, model(text, 13))
+
+
+@pytest.mark.parametrize("end", [1 << 40, (1 << 31) - 1, (1 << 63) - 1, 1 << 31, -(1 << 40), 2])
+@pytest.mark.parametrize("step", [1, -1])
+def test_narrow_bounds_mean_the_same(tmp_path: Path, end: int, step: int) -> None:
+    bounds = f"int64[1] s = {{5}}, int64[1] e = {{{end}}}, int64[1] a = {{0}}, int64[1] t = {{{step}}}"
+    text = f"g (float[6] x) => (float[A] y) <{bounds}> {{ y = Slice(x, s, e, a, t) }}"
+    options = replace(for_a_list(tmp_path, ["Slice"], '[[rule]]\noperators = ["Slice"]\ntype = { ends = ["int32"] }'), verify=False)
+    result = convert_version(model(text, 13), 13, options=options).model
+    feeds = {"x": np.arange(6, dtype=np.float32)}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(model(text, 13), feeds)[0])
+    assert {tensor.data_type for tensor in result.graph.initializer} == {onnx.TensorProto.INT32}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fitting import for_a_list
+from fitting import for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, model
 
 from split_rewrite import rewriter
@@ -102,3 +103,14 @@ def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after:
     assert_rewrites(before, after, rule, 13, 13, options)
     compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
     assert compared is not None and compared.status == "equal"
+
+
+@pytest.mark.parametrize(
+    "bias", ["float[3,1] c = {10, 20, 30}", "float[1,3] c = {10, 20, 30}", "float[3] c = {10, 20, 30}", "float[1,1] c = {7}"]
+)
+def test_a_column_is_not_added_as_a_row(tmp_path: Path, bias: str) -> None:
+    text = f"g (float[3,2] x) => (float[3,3] y) <float[2,3] w = {{1, 2, 3, 4, 5, 6}}, {bias}> {{ y = Gemm(x, w, c) }}"
+    if "3,1" in bias:
+        assert "Gemm" in refused_for(tmp_path, ["Conv", "Reshape"], model(text, 13))
+        return
+    same_as_written(tmp_path, ["Conv", "Reshape"], text, {"x": np.arange(6, dtype=np.float32).reshape(3, 2)})

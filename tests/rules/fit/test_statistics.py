@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fitting import for_a_list
+from fitting import for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, model
 
 from split_rewrite import rewriter
@@ -162,3 +163,21 @@ def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after:
     assert_rewrites(before, after, rule, 13, 13, options)
     compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
     assert compared is not None and compared.status == "equal"
+
+
+def test_an_axis_given_twice_counts_once(tmp_path: Path) -> None:
+    text = "g (float[2,3,4] x) => (float[A,B] y) { y = ReduceMean<axes = [-1, -1], keepdims = 0>(x) }"
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    assert same_as_written(tmp_path, ["ReduceSum", "Mul"], text, {"x": x}) == ["ReduceSum", "Mul"]
+
+
+@pytest.mark.parametrize("text", [
+    "g (int32[2,0,3] x) => (int32[A,B] y) { y = ReduceMean<axes = [1], keepdims = 0>(x) }",
+    "g (int32[2,3] x) => (int32[A] y) { y = ReduceMean<axes = [1], keepdims = 0>(x) }",
+    "g (float[2,0,3] x) => (float[A,B] y) { y = ReduceMean<axes = [1], keepdims = 0>(x) }",
+    "g (float[2,0,3] x) => (float[A,B] y) { y = ReduceMean<axes = [2], keepdims = 0>(x) }",
+    "g (float[2,0,3] x) => (float[A,B] y) { y = ReduceMax<axes = [2], keepdims = 0>(x) }",
+])  # fmt: skip
+def test_integers_and_nothing_have_no_other_mean(tmp_path: Path, text: str) -> None:
+    allowed = ["Mul", "Reshape", "GlobalAveragePool", "GlobalMaxPool", *(["ReduceSum"] if "[2]" not in text else [])]
+    assert "Reduce" in refused_for(tmp_path, allowed, model(text, 13))
