@@ -13,6 +13,8 @@ from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
 
 _NOT_ALLOWED = code_of("… does not allow it: …")
+OLDEST_OF_LISTS = 7
+"""The opset before which operators spread their operands by attributes: no list that takes newer ones is met by these forms."""
 MOST_IN_VAIN = 3
 """The number of opsets that are tried although they cannot do: the one with fewest blockers tells the user most."""
 
@@ -25,6 +27,8 @@ def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restri
     """
     if not restrictions.lists or restrictions.versions:
         return True
+    if opset < OLDEST_OF_LISTS and any(tried >= OLDEST_OF_LISTS for tried in blocked):
+        return False
     persisting = [[_persists(blocker, tried, opset) for blocker in blockers] for tried, blockers in blocked.items()]
     if any(all(persist) for persist in persisting):
         return False

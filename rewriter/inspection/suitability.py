@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ..conversion.acceptance import Accepted
+from ..conversion.aiming import is_worth_trying
 from ..conversion.attempts import duplicate
 from ..conversion.options import Options
 from ..conversion.stages import Job
@@ -69,6 +70,9 @@ class _Judge:
         job = self._job_for(profile, demands)
         found: dict[int, Outcome] = {}
         for opset in demands.candidates(source):
+            blocked = {tried: outcome.blockers for tried, outcome in found.items()}
+            if not is_worth_trying(opset, blocked, demands.restrictions):
+                continue
             found[opset] = self._outcome(job, opset)
             if not found[opset].blockers:
                 changes = [*([] if opset == source else [f"opset {opset}"]), *changes, *self._rewritten(found[opset], opset)]

@@ -152,9 +152,15 @@ def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequ
                 target = _next_hit(hits, stop)
             position = stop
     except IndexError:
-        raise MalformedError(f"the file ends inside the field at byte {position}") from None
+        raise MalformedError(_ends_inside(position)) from None
     if position != end:
+        if end == source.size:
+            raise MalformedError(_ends_inside(position))
         raise MalformedError(f"the field at byte {position} reaches beyond the end of its message at byte {end}")
+
+
+def _ends_inside(position: int) -> str:
+    return f"the file ends inside the field at byte {position}; perhaps its download or copy is incomplete"
 
 
 def _next_hit(hits: Sequence[int], position: int) -> int:

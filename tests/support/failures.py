@@ -193,6 +193,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "empty.onnx": b"",
     "text.onnx": b"graph: see the attachment\n",
     "half.onnx": WHOLE[: len(WHOLE) // 2],
+    "overlong.onnx": b"\x3a\x04\x0a\x64ab\x42\x02\x10\x0d",
     "header.onnx": WHOLE + b"\x3a",
     "varint.onnx": b"\x08" + b"\xff" * 30,
     "zero.onnx": b"\x02\x01a",

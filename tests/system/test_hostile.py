@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "subgraphs-10000-deep": (lambda: nested_graphs(10_000), "nested more than 100 deep"),
     "types-10000-deep": (lambda: nested_types(10_000), "is corrupt or not an ONNX model"),
     "a-varint-of-30-bytes": (lambda: b"\x08" + b"\xff" * 30, "more than ten bytes"),
-    "a-length-of-2-to-the-63": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "reaches beyond the end"),
+    "a-length-of-2-to-the-63": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "the file ends inside the field"),
     "an-ir-version-of-2-to-the-63": (changed(RELU, lambda m: setattr(m, "ir_version", 2**63 - 1)), "IR version"),
     "a-negative-ir-version": (changed(RELU, lambda m: setattr(m, "ir_version", -1)), "IR version"),
     "no-graph": (lambda: field(2, b"producer"), "has no graph"),

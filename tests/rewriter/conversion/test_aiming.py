@@ -53,6 +53,12 @@ def test_what_has_the_same_form_there_is_not(found: Blocker) -> None:
     assert not is_worth_trying(15, {16: [found, blocker("Where")]}, LISTED)
 
 
+def test_no_list_is_met_by_the_forms_before_opset_7() -> None:
+    found = blocker("ReduceMean")
+    assert not is_worth_trying(6, {13: [found]}, LISTED)
+    assert is_worth_trying(7, {13: [found]}, LISTED)
+
+
 def test_without_a_list_every_opset_is_tried() -> None:
     found = {opset: [blocker("Shape")] for opset in range(14, 20)}
     assert is_worth_trying(13, found, Restrictions())

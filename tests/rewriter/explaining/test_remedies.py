@@ -22,7 +22,7 @@ FILLED = {
     "Unsupported model IR version: 99, max supported IR version: 98": ["--ir-version 98"],
     "Op registered for Upsample is deprecated in domain_version of 13": ["-t 13", "--assume-opset 9 -t 13"],
     "Op registered for GroupNormalization is deprecated in domain_version of 18": ["-t 21", "-t 17"],
-    "OpenVINO does not support the following ONNX operations: DeformConv": ["-t 18", "--for openvino"],
+    "OpenVINO does not support the following ONNX operations: DeformConv": ["--for openvino", "-t 18"],
     "Unrecognized attribute: num_outputs for operator Split": ["", "--assume-opset 18"],
     "No Adapter From Version $18 for Split": ["-t 17"],
     "Could not find an implementation for AveragePool(19) node with name 'p'": ["--for onnxruntime", "-t 18"],

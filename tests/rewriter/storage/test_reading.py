@@ -50,10 +50,14 @@ def with_reserved_location() -> bytes:
 WHOLE = runnable().SerializeToString()
 INVALID = {
     "an empty file": (b"", "is empty"),
-    "half of a file, as after a broken download": (WHOLE[: len(WHOLE) // 2], "reaches beyond the end"),
+    "half of a file, as after a broken download": (WHOLE[: len(WHOLE) // 2], "the file ends inside the field"),
     "cut inside the header of a field": (WHOLE + b"\x3a", "is corrupt or not an ONNX model"),
-    "a length beyond the end of the file": (b"\x3a\xff\xff\xff\xff\x0f", "reaches beyond the end"),
-    "a length of 2**63": (b"\x3a" + b"\xff" * 8 + b"\x7f", "reaches beyond the end"),
+    "a length beyond the end of the file": (b"\x3a\xff\xff\xff\xff\x0f", "the file ends inside the field"),
+    "a length beyond the end of the graph": (
+        b"\x3a\x04\x0a\x64ab\x42\x02\x10\x0d",
+        "the field at byte 2 reaches beyond the end of its message at byte 6",
+    ),
+    "a length of 2**63": (b"\x3a" + b"\xff" * 8 + b"\x7f", "the file ends inside the field"),
     "a number without an end": (b"\x08" + b"\xff" * 30, "more than ten bytes"),
     "field number 0": (b"\x02\x01a", "has the number 0, which is not allowed"),
     "a shape that is no list of numbers": (

@@ -54,10 +54,15 @@ UNREADABLE: dict[str, Row] = {
     "empty": Row("empty.onnx o.onnx", "empty.onnx: is empty"),
     "half": Row(
         "half.onnx o.onnx",
-        "half.onnx: is corrupt or not an ONNX model: the field at byte … reaches beyond the end of its message at byte …",
+        "half.onnx: is corrupt or not an ONNX model: the file ends inside the field at byte …; perhaps its download or copy is incomplete",
+    ),
+    "beyond-the-end-of-its-graph": Row(
+        "overlong.onnx o.onnx",
+        "overlong.onnx: is corrupt or not an ONNX model: the field at byte … reaches beyond the end of its message at byte …",
     ),
     "cut-inside-a-header": Row(
-        "header.onnx o.onnx", "header.onnx: is corrupt or not an ONNX model: the file ends inside the field at byte …"
+        "header.onnx o.onnx",
+        "header.onnx: is corrupt or not an ONNX model: the file ends inside the field at byte …; perhaps its download or copy is incomplete",
     ),
     "ends-while-it-is-read": Row(
         "m.onnx o.onnx", "m.onnx: is corrupt or not an ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early
