@@ -309,9 +309,9 @@ def rules_of(wanted: Iterable[str | RuleFunction]) -> list[Rule]:
             rules: list[Rule] = getattr(function, RULES, [])
             if not rules:
                 raise ArgumentError(f"rules: {function!r} is not a function decorated as a rule, such as with 'replace'")
-            for rule in rules:
-                _require_use(rule)
             is_own = function.__module__.startswith(_BUILT_IN)
+            for rule in () if is_own else rules:
+                _require_use(rule)
             found += [rule._replace(of_caller=not is_own) for rule in rules]
     return found
 
