@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from ..errors import ArgumentError
 from .run import readable_input
 from .terminal import PROGRAM, one_line, say
 
@@ -52,6 +54,10 @@ def explain(message: str, model: str | None, as_json: bool, verbose: bool) -> No
         say(line)
 
 
+_FILE_NAME = re.compile(r"\S+\.(txt|log|out|err|onnx)")
+"""A word that no message consists of, and a file may be called."""
+
+
 def _text_of(message: str) -> str:
     """The text to explain: what stands in the file of that name or on standard input, or `message` itself."""
     if message == "-":
@@ -61,4 +67,8 @@ def _text_of(message: str) -> str:
         is_file = path.is_file()
     except OSError:  # a long message is not the name of a file
         is_file = False
-    return path.read_text(encoding="utf-8", errors="replace") if is_file else message
+    if is_file:
+        return path.read_text(encoding="utf-8", errors="replace")
+    if _FILE_NAME.fullmatch(message):
+        raise ArgumentError(f"{message}: there is no such file")
+    return message

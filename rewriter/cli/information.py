@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from .terminal import PROGRAM, say
@@ -37,10 +39,13 @@ def list_runtimes(context: click.Context, _: click.Parameter, name: str | None) 
 
 
 def print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print the versions of the program and of onnx."""
+    """Print the versions of the program, of onnx, and of onnxruntime, by which results are compared, if it is installed."""
     if not wanted or context.resilient_parsing:
         return
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
+    others = [f"onnx {version('onnx')}"]
+    with suppress(PackageNotFoundError):
+        others.append(f"onnxruntime {version('onnxruntime')}")
+    say(f"{PROGRAM} {version(PROGRAM)} ({', '.join(others)})")
     context.exit()

@@ -119,4 +119,8 @@ def _placed(option: click.Option, text: str, where: str, folder: Path) -> str:
     """
     if option.name == "verify_with" and ":" in text:
         raise ArgumentError(f"{where}: a class of your own can only be named on the command line")
-    return os.path.join(folder, text) if option.name == "for_runtimes" and text.endswith(".toml") else text
+    if option.name != "for_runtimes":
+        return text
+    from ..runtimes.naming import profile_file  # reads profiles, as whoever names a runtime does
+
+    return os.path.join(folder, text) if profile_file(text) else text

@@ -98,7 +98,8 @@ def usual_runs(
     original, if it has one.
     Raises as `verify`.
     """
-    with _staged(original, result, Files(file)) as (before, after), lent_worker() as worker:
+    layout = "inline" if is_light(original) else "auto"  # some runtimes read no external data
+    with _staged(original, result, Files(file), layout) as (before, after), lent_worker() as worker:
         yield before, after, run_usual(before, after, samples or Samples(), worker, thorough=_is_within(THOROUGH, original))
 
 
@@ -131,6 +132,8 @@ def _settled(
     if settings.tolerance.steps and settings.how != "model" and whole.status != "not compared":
         nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
         return _within_steps(whole, nodes)
+    if whole.status == "not compared" and settings.samples is not None and settings.samples.data:
+        return replace(whole, reason=f"with the given inputs, {whole.reason}")
     if (
         settings.how == "model"
         or whole.status == "equal"
@@ -193,12 +196,12 @@ def _compare_whole(original: Original, result: Skeleton, settings: Settings, fil
 
 
 @contextmanager
-def _staged(original: Original, result: Skeleton, files: Files) -> Iterator[tuple[Path, Path]]:
-    """The files of both models; a temporary file is written for a model that has none."""
+def _staged(original: Original, result: Skeleton, files: Files, layout: str = "auto") -> Iterator[tuple[Path, Path]]:
+    """The files of both models; a temporary file is written for a model that has none. `layout` says where it has the weights."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
-        after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
+        after = files.result or stack.enter_context(stage(result, folder / "result.onnx", layout)).path
         yield before, after
 
 

@@ -28,7 +28,7 @@ from ..structure.survey import all_graphs
 from . import arguments
 from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge
-from .options import Comparing, Options, checked, files_of_options, trials_of_options
+from .options import Comparing, Options, checked, external_data_of, files_of_options, trials_of_options
 from .stages import End, Job, Ready, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
@@ -117,13 +117,14 @@ def convert_path(
     `announce` is called just before the temporary file is renamed to `destination`; if it raises an error, the file is not renamed.
     """
     target, options = checked(target, compare, options)
+    external_data = external_data_of(options)
     kept = [NamedFile(KEPT, different_path(destination))] if options.keep_different else []
     for path in (destination, *(file.path for file in kept)) if options.no_clobber else ():
         require_new(path)
     with opening_of(source, destination, [*others, *files_of_options(options), *kept]) as opening:
         opened, conversion = _convert(opening, target, options, compare)
         progress.stage("writing")
-        with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
+        with stage(opened.skeleton, destination, external_data=external_data) as staged:
             try:
                 judgement = judge(conversion, compare, options, staged.path)
             except CompareError as error:
@@ -143,7 +144,7 @@ def convert_path(
 
 def _kept(error: CompareError, result: Skeleton, path: Path, options: Options) -> CompareError:
     """Write `result`, whose comparison failed with `error`, to `path`. Returns the error that also names this file."""
-    with stage(result, path, external_data=options.external_data) as staged:
+    with stage(result, path, external_data=external_data_of(options)) as staged:
         staged.pack()
         staged.commit()
     return CompareError(f"{error}; the result is in {path}")

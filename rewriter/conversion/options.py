@@ -195,8 +195,16 @@ def trials_of_options(options: Options) -> list[Trial]:
 
 def files_of_options(options: Options) -> list[NamedFile]:
     """The files that a conversion with `options` reads beside the model."""
-    profiles = [NamedFile(PROFILE, name) for name in options.for_runtimes if name.endswith(".toml")]
-    return [*profiles, *files_of_adapter(options.verify_with, options.python)]
+    return [*_profiles(options.for_runtimes), *files_of_adapter(options.verify_with, options.python)]
+
+
+def _profiles(names: Sequence[str]) -> list[NamedFile]:
+    """The files among the names of runtimes."""
+    if not names:
+        return []
+    from ..runtimes.naming import profile_file  # reads profiles, as whoever names a runtime does
+
+    return [NamedFile(PROFILE, path) for name in names if (path := profile_file(name))]
 
 
 def files_of_adapter(spec: str, python: str) -> list[NamedFile]:
@@ -220,10 +228,24 @@ def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])
 
 
+def external_data_of(options: Options) -> str:
+    """Where the weights of the result go: into the file, if a runtime that it is for reads no external data.
+
+    Raises: ArgumentError where the options ask for another place then.
+    """
+    demands = demands_of_options(options)
+    whose = "" if demands is None else demands.without_external_data
+    if not whose:
+        return options.external_data
+    if options.external_data not in ("auto", "inline"):
+        raise ArgumentError(f"--external-data {options.external_data}: {whose} reads no external data; leave the option out")
+    return "inline"
+
+
 def demands_of_options(options: Options) -> Demands | None:
     """The demands of the runtimes that the result is for, None where none is named. Raises: ArgumentError for unknown names."""
     if not options.for_runtimes:
         return None
     from ..runtimes.demands import demands_of  # reads the profiles of all runtimes
 
-    return demands_of(options.for_runtimes, may_fall_back=not options.no_fallback)
+    return demands_of(options.for_runtimes, may_fall_back=not options.no_fallback, python=options.python)

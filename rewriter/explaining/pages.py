@@ -54,7 +54,7 @@ def messages_page() -> str:
         by_tool.setdefault(known.by[0], []).append(known)
     for tool in sorted(by_tool):
         lines += [f"## {tool}", "", "| message | means | helps |", "|---|---|---|"]
-        lines += [f"| `{_words(known)}` | {_cell(known.means)} | {_helps(known)} |" for known in by_tool[tool]]
+        lines += [f"| `{_words(known)}` | {_cell(_varying(known.means))} | {_helps(known)} |" for known in by_tool[tool]]
         lines.append("")
     return "\n".join(lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from onnx import GraphProto, ValueInfoProto
@@ -63,7 +63,7 @@ def shape_hint(scope: Scope, name: str) -> str:
     inputs = [value for value in _open_inputs(scope.model.proto.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
-    return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs)
+    return _fixing(inputs)
 
 
 def constant_hint(scope: Scope) -> str:
@@ -179,6 +179,11 @@ def _are_enough(scope: Scope, name: str) -> bool:
     return name in home.inputs or type_protos.is_known(scope.model.sized_shapes.get(name))
 
 
+def _fixing(inputs: Sequence[ValueInfoProto]) -> str:
+    """The options that fix the shapes of `inputs`; "" for none."""
+    return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs) if inputs else ""
+
+
 def _with_sizes(value: ValueInfoProto) -> str:
     """An input as in --overwrite-input-shape, "x:1,3,N,N", with an N for each size that the user has to choose."""
     dims = type_protos.shape_of(value.type)
@@ -186,7 +191,12 @@ def _with_sizes(value: ValueInfoProto) -> str:
 
 
 def _declare(place: _Place) -> str:
-    """The option that states the type of the value. The unknown parts of the type are an example."""
+    """The option that states the type of the value. The unknown parts of the type are an example.
+
+    A value that a rule made is not in the user's model: then it is what fixes the inputs, from whose shapes it follows.
+    """
+    if not place.name or place.name in place.scope.model.fresh_names:
+        return _fixing(_open_inputs(place.scope.model.proto.graph))
     text = place.scope.type_string(place.name) or "tensor(float)"
     shape = place.scope.shape(place.name)
     dims = "[…]" if shape is None else f"[{','.join(str(dim) if isinstance(dim, int) else 'N' for dim in shape)}]"

@@ -89,6 +89,11 @@ class Demands:
             if profile.facts.functions_refused or (profile.facts.ir_max or _IR_WITH_FUNCTIONS) < _IR_WITH_FUNCTIONS
         )
 
+    @property
+    def without_external_data(self) -> str:
+        """The runtimes that read no weights beside the model; "" where all do."""
+        return " and ".join(profile.title for profile in self.profiles if profile.facts.external_data_refused)
+
     def refused_interface(self, graph: GraphProto) -> Iterator[Blocker]:
         """Blockers for the inputs and outputs of the main graph that a runtime does not take as they are.
 
@@ -158,9 +163,9 @@ class Demands:
         return [bound for bound in bounds if bound is not None]
 
 
-def demands_of(names: Sequence[str], may_fall_back: bool = True) -> Demands | None:
+def demands_of(names: Sequence[str], may_fall_back: bool = True, python: str = "") -> Demands | None:
     """The demands of the runtimes called `names`; None where there are no names. Raises: as `find_profile` and `Demands`."""
-    return Demands([find_profile(name) for name in dict.fromkeys(names)], may_fall_back) if names else None
+    return Demands([find_profile(name, python=python) for name in dict.fromkeys(names)], may_fall_back) if names else None
 
 
 def _only_reshapes(node: NodeProto) -> bool:

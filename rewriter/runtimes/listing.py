@@ -9,7 +9,7 @@ from ..engine.registry import registry
 from ..errors import listed
 from ..report.summary import aligned
 from .allowed.rules import AllowedList
-from .naming import find_profile, find_runtime
+from .naming import find_profile, find_runtime, profile_file
 from .profiles import Effect, Product, Quirk, ReleaseFacts, Runtime, dotted, known_runtimes, shown_range
 from .releases import Range
 
@@ -45,11 +45,11 @@ def about(name: str) -> str:
     """
     if name == "quirks":
         return "\n".join(aligned(sorted(forms().items())))
-    runtime, release, _ = find_runtime(name, "--list-runtimes")
-    if not release:
-        return "\n".join(_about(runtime))
+    named = None if profile_file(name) else find_runtime(name, "--list-runtimes")
+    if named is not None and not named.release:
+        return "\n".join(_about(named.runtime))
     profile = find_profile(name, "--list-runtimes")
-    meant = replace(runtime, title=profile.title, releases=profile.known, quirks=profile.quirks)
+    meant = replace(profile.runtime, title=profile.title, releases=profile.known, quirks=profile.quirks)
     return "\n".join(_about(meant, profile.warning))
 
 
@@ -105,6 +105,8 @@ def _needs_of(facts: ReleaseFacts) -> Iterator[str]:
         yield f"inputs of other types than {', '.join(sorted(facts.interface.input_types_refused))}"
     if facts.functions_refused:
         yield "models without local functions: --for inlines them"
+    if facts.external_data_refused:
+        yield "models without external data: --for writes the weights into the file"
 
 
 def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:

@@ -5,13 +5,16 @@ by the products that have them inside.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ArgumentError, listed
+from ..execution.adapters import ADAPTERS
+from ..execution.other_runtimes import Target
 from ..suggestions import nearest
 from .profiles import Product, Profile, Runtime, dotted, known_runtimes, read_runtime, shown_range
 from .releases import Release, known_near, leading_release, parse_release
@@ -20,6 +23,8 @@ _WITH_RELEASE = re.compile(r"(?P<base>.+?)(?:[\s=@_-]+v?)?(?P<release>\d[\d.]*)(
 """A name with a release: "openvino-2024.2", "openvino==2024.2", "TensorRT8.6", "onnxruntime@v1.18", "tritonserver:24.12-py3"."""
 _UNFINISHED = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+(?P<release>\S*)")
 """A name followed by what is no number."""
+_OF_FILE = re.compile(r"(?P<path>.+\.toml)(?:@.+)?")
+"""A profile of the user's own, perhaps with a release behind it: "./mynpu.toml", "./mynpu.toml@1.2"."""
 _MOST_RELEASES = 3
 """The number of releases that a message names one by one."""
 
@@ -36,18 +41,18 @@ class Named(NamedTuple):
         return self.runtime.title if self.product is None else self.product.title
 
 
-def find_profile(name: str, parameter: str = "--for") -> Profile:
-    """The profile for `name`: "openvino-2024.2", "TensorRT 8.6", "jetpack-4.6.2", "ort" (the installed release), or "./mynpu.toml".
+def find_profile(name: str, parameter: str = "--for", python: str = "") -> Profile:
+    """The profile for `name`: "openvino-2024.2", "TensorRT 8.6", "jetpack-4.6.2", "ort" (the installed release), or a file of the
+    user's own, "./mynpu.toml" (its newest release), "./mynpu.toml@1.2", "./mynpu.toml@myboard-3".
 
-    Raises: ArgumentError where it is unknown, or the file is not valid. Its message begins with `parameter`.
+    Installed is what the environment of the interpreter `python` has ("": this one). Raises: ArgumentError where it is unknown, or
+    the file is not valid. Its message begins with `parameter`.
     """
-    if name.endswith(".toml"):
-        runtime = read_runtime(Path(name))
-        newest = _newest(runtime)
-        return Profile(runtime, newest, (newest,), f"{runtime.title} {dotted(newest)}", name)
+    if profile_file(name):
+        return _of_file(name, parameter)
     named = find_runtime(name, parameter)
     given, remark = f"{parameter} {name}", ""
-    if not named.release and named.product is None and (installed := installed_release(named.runtime)):
+    if not named.release and named.product is None and (installed := installed_release(named.runtime, python)):
         named = named._replace(release=dotted(installed))
     if not named.release:
         named = named._replace(release=_newest_named(named, given))
@@ -55,9 +60,34 @@ def find_profile(name: str, parameter: str = "--for") -> Profile:
     return _profile(named, _release(named, given), given, remark)
 
 
+def profile_file(name: str) -> str:
+    """The path in a `name` that means a profile of the user's own; "" where it means a runtime."""
+    found = _OF_FILE.fullmatch(name)
+    return "" if found is None else found["path"]
+
+
+def _of_file(name: str, parameter: str) -> Profile:
+    """The profile of a file of the user's own."""
+    path = profile_file(name)
+    runtime, release = read_runtime(Path(path)), name[len(path) + 1 :]
+    named = _among(_named([runtime]), release) or Named(runtime, release or dotted(_newest(runtime)))
+    given = f"{parameter} {name}"
+    if not named.release:
+        named = named._replace(release=_newest_named(named, given))
+    return replace(_profile(named, _release(named, given), given, ""), file=path)
+
+
 def find_runtime(name: str, parameter: str) -> Named:
     """The runtime and the release that `name` stands for. Raises ArgumentError, which begins with `parameter`, where unknown."""
-    known = _by_name()
+    named = _among(_by_name(), name)
+    if named is not None:
+        return named
+    suggested = " or ".join(f"'{other}'" for other in nearest(_base(name), _spelled()))
+    raise ArgumentError(f"{parameter} {name}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
+
+
+def _among(known: Mapping[str, Named], name: str) -> Named | None:
+    """What `name`, perhaps with a release behind it, stands for among the `known` names; None where it is not among them."""
     if (named := known.get(_folded(name))) is not None:
         return named
     parts = _WITH_RELEASE.fullmatch(name.strip()), _UNFINISHED.fullmatch(name.strip())
@@ -66,8 +96,7 @@ def find_runtime(name: str, parameter: str) -> Named:
         named = known.get(base) or known.get(base.rstrip(":"))
         if named is not None and not named.release:
             return named._replace(release=found["release"])
-    suggested = " or ".join(f"'{other}'" for other in nearest(_base(name), _spelled()))
-    raise ArgumentError(f"{parameter} {name}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
+    return None
 
 
 def common_name(name: str) -> str:
@@ -95,8 +124,13 @@ def runtime_names() -> list[str]:
 @cache
 def _by_name() -> dict[str, Named]:
     """What each name, folded, stands for."""
+    return _named(known_runtimes().values())
+
+
+def _named(runtimes: Iterable[Runtime]) -> dict[str, Named]:
+    """What each name of `runtimes`, folded, stands for."""
     found: dict[str, Named] = {}
-    for runtime in known_runtimes().values():
+    for runtime in runtimes:
         found |= {_folded(name): Named(runtime) for name in (runtime.title, *runtime.also, runtime.name)}
         found |= {_folded(name): Named(runtime, "", product) for product in runtime.products for name in product.names}
         found |= {_folded(alias): Named(runtime, release) for alias, release in runtime.aliases.items()}
@@ -179,12 +213,24 @@ def _series(releases: Sequence[Release], last: str) -> str:
     return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def installed_release(runtime: Runtime) -> Release | None:
-    """The release of the runtime that is installed beside this program; None where none is."""
+def installed_release(runtime: Runtime, python: str = "") -> Release | None:
+    """The release of the runtime that is installed in the environment of the interpreter `python` ("": this one).
+
+    None where none is, and in another environment where the runtime cannot be run from here.
+    Raises: ArgumentError where there is no such interpreter.
+    """
+    if python:
+        return leading_release(_version_in(Target(runtime.name, python))) if runtime.name in ADAPTERS else None
     try:
         return leading_release(version(runtime.package)) if runtime.package else None
     except PackageNotFoundError:
         return None
+
+
+@cache
+def _version_in(target: Target) -> str:
+    """The version in another environment, for which a process is started."""
+    return target.installed_version()
 
 
 def _newest_named(named: Named, given: str) -> str:

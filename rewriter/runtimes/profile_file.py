@@ -161,6 +161,7 @@ class _Reader:
             "notes",
             "operators_allowed",
             "interface",
+            "external_data_refused",
         }
         _require_keys(entry, allowed, where)
         allowed = self._allowed(entry, releases, where)
@@ -177,6 +178,7 @@ class _Reader:
             allowed,
             self._versions(releases),
             _interface(entry.get("interface", {}), where),
+            _flag(entry, "external_data_refused", where),
         )
 
     def _versions(self, releases: Range) -> frozenset[tuple[str, int]]:

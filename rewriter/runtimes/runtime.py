@@ -62,6 +62,8 @@ class ReleaseFacts:
     versions_refused: frozenset[tuple[str, int]] = frozenset()
     """Versions of operators that it does not take though it takes others: operators and since_versions."""
     interface: InterfaceLimits = field(default_factory=InterfaceLimits)
+    external_data_refused: bool = False
+    """Whether the runtime reads no weights beside the model, so that all have to be in the file."""
 
     def both(self, other: ReleaseFacts) -> ReleaseFacts:
         """What a model has to keep to if both are to accept it. The texts are those of this one."""
@@ -75,6 +77,7 @@ class ReleaseFacts:
             allowed=other.allowed if self.allowed is None else self.allowed.both(other.allowed),
             versions_refused=self.versions_refused | other.versions_refused,
             interface=self.interface.both(other.interface),
+            external_data_refused=self.external_data_refused or other.external_data_refused,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import NamedTuple
 
 from ..execution.adapters import ADAPTERS
@@ -11,7 +10,7 @@ from ..execution.other_runtimes import Target
 from ..process.child import interpreter
 from .naming import installed_release
 from .profiles import Profile, dotted
-from .releases import Range, leading_release
+from .releases import Range
 
 
 class Trial(NamedTuple):
@@ -19,6 +18,8 @@ class Trial(NamedTuple):
 
     profile: Profile
     target: Target | None
+    python: str = ""
+    """The interpreter in whose environment it was looked for; "" for this one."""
 
     @property
     def promise(self) -> str:
@@ -31,6 +32,8 @@ class Trial(NamedTuple):
         if self.profile.runtime.name not in ADAPTERS or self.profile.file:
             return ""
         package = f"{self.profile.runtime.package} {dotted(self.profile.release)}"
+        if self.python:
+            return f"; {package} is not installed in the environment of {self.python}"
         return f"; with {package} installed here, or in the environment of --python, it is run there"
 
 
@@ -39,19 +42,13 @@ def trials(profiles: Iterable[Profile], python: str) -> list[Trial]:
 
     Raises: ArgumentError where there is no such interpreter.
     """
-    return [Trial(profile, _target(profile, python)) for profile in profiles]
+    return [Trial(profile, _target(profile, python), python) for profile in profiles]
 
 
 def _target(profile: Profile, python: str) -> Target | None:
     runtime = profile.runtime
     if runtime.name not in ADAPTERS or profile.file:
         return None
-    target = Target(runtime.name, python or interpreter())
-    release = leading_release(_version(target)) if python else installed_release(runtime)
-    return target if release is not None and release in Range(profile.release, profile.release) else None
-
-
-@cache
-def _version(target: Target) -> str:
-    """The version in another environment, for which a process is started."""
-    return target.installed_version()
+    release = installed_release(runtime, python)
+    is_there = release is not None and release in Range(profile.release, profile.release)
+    return Target(runtime.name, python or interpreter()) if is_there else None

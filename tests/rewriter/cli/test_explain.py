@@ -21,6 +21,12 @@ def test_a_missing_model_is_told() -> None:
     assert ended.status == 2 and ended.err.startswith("error: ") and "nowhere.onnx" in ended.err
 
 
+def test_a_missing_log_is_told() -> None:
+    for name in ("nowhere.txt", "logs/nowhere.log", "nowhere.onnx"):
+        ended = command_line("explain", name)
+        assert (ended.status, ended.out, ended.err) == (2, "", f"error: {name}: there is no such file\n")
+
+
 def test_a_message_a_log_and_a_model(tmp_path: Path) -> None:
     message = "RuntimeError: No Adapter From Version $18 for Split"
     (tmp_path / "log.txt").write_text(f"Traceback\n  ...\n{message}\n")

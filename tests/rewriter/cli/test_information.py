@@ -29,4 +29,4 @@ def test_a_runtime_or_a_release_of_it() -> None:
 
 
 def test_the_versions() -> None:
-    assert re.fullmatch(r"split-rewrite \S+ \(onnx \S+\)\n", command_line("--version").out)
+    assert re.fullmatch(r"split-rewrite \S+ \(onnx \S+, onnxruntime \S+\)\n", command_line("--version").out)

@@ -33,6 +33,10 @@ HINTS = {
         + "g (float[N,64] x, float[64] w) => (float[N,64] y) { a = com.example.M (x)\n b = Relu (a)\n y = LayerNormalization <axis = 1> (b, w) }",
         (17, 16, "state its type with --declare a:float[…], with its dimensions as in [N,64]"),
     ),
+    "a-value-that-a-rule-made-is-not-named": (
+        "g (int64[2,L] x) => (int64[2,L] y) <int64 a = {1}> { y = CumSum (x, a) }",
+        (11, 8, "fix it with --overwrite-input-shape x:2,N"),
+    ),
     "the-type-behind-a-node-of-another-domain": (
         CUSTOM.replace("17", "9")
         + "g (float[N] x) => (float[N] y) { m = com.example.M (x)\n k = Relu (m)\n n = Erf (k)\n y = com.example.M (n) }",

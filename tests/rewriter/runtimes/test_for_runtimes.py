@@ -243,3 +243,21 @@ def test_an_input_of_a_type_that_is_not_taken() -> None:
     assert "Alibaba MNN 3.6 takes no inputs of type float16. Hint: let the model take another type, and cast it" in str(
         caught.value
     )
+
+
+def test_weights_are_written_into_the_file_for_a_runtime_that_reads_no_others(tmp_path: Path) -> None:
+    proto = model("g (float[2,300] x, float[300,300] w) => (float[2,300] y) { y = MatMul(x, w) }", 17)
+    proto.graph.input.pop()
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((300, 300), np.float32), "w"))
+    onnx.save(proto, tmp_path / "in.onnx", save_as_external_data=True, location="weights")
+    refused = command_line("--for", "opencv-4.12", f"{tmp_path}/in.onnx", f"{tmp_path}/out.onnx", "--external-data", "copy")
+    assert (refused.status, refused.err) == (
+        2, "error: --external-data copy: OpenCV dnn 4.12 reads no external data; leave the option out\n",
+    )  # fmt: skip
+    assert command_line("--for", "opencv-4.12", f"{tmp_path}/in.onnx", f"{tmp_path}/out.onnx", "--no-verify").status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.onnx", "out.onnx", "weights"]
+    result = onnx.load(tmp_path / "out.onnx", load_external_data=False)
+    assert [tensor.data_location for tensor in result.graph.initializer] == [onnx.TensorProto.DEFAULT]
+    command_line("--for", "opencv-5.0", f"{tmp_path}/in.onnx", f"{tmp_path}/five.onnx", "--no-verify")
+    other = onnx.load(tmp_path / "five.onnx", load_external_data=False)
+    assert [tensor.data_location for tensor in other.graph.initializer] == [onnx.TensorProto.EXTERNAL]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from helpers import command_line
 
+from split_rewrite.rewriter.errors import ArgumentError
 from split_rewrite.rewriter.runtimes import naming
 from split_rewrite.rewriter.runtimes.naming import common_name, find_profile, runtime_names
 from split_rewrite.rewriter.runtimes.profiles import known_runtimes
@@ -180,6 +183,54 @@ def test_what_is_installed_is_meant_where_no_release_is_named(monkeypatch: pytes
     monkeypatch.setattr(naming, "version", lambda _: "1.16.3")
     assert (find_profile("ort").name, find_profile("ort").warning) == ("onnxruntime-1.16.3", "")
     assert find_profile("ort-web").name == "onnxruntime-1.32"
+
+
+OWN = """title = "My NPU"
+also = ["npu"]
+[aliases]
+"myboard-3" = "1.4"
+[[product]]
+title = "My SDK"
+names = ["mysdk"]
+source = "a manual"
+[product.releases]
+"2.0 to 2.4" = "1.2"
+[[release]]
+from = "1.2"
+to = "1.4"
+evidence = "by documentation"
+[[release]]
+from = "2.0"
+evidence = "by documentation"
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "title"),
+    [
+        ("", "My NPU 2.0"),
+        ("@1.2", "My NPU 1.2"),
+        ("@1.3", "My NPU 1.3"),
+        ("@npu-1.3", "My NPU 1.3"),
+        ("@myboard-3", "My NPU 1.4"),
+        ("@mysdk-2.3", "My NPU 1.2"),
+        ("@MYSDK 2.3", "My NPU 1.2"),
+    ],
+)
+def test_the_releases_of_a_file_of_ones_own(tmp_path: Path, release: str, title: str) -> None:
+    path = tmp_path / "mynpu.toml"
+    path.write_text(OWN)
+    profile = find_profile(f"{path}{release}")
+    assert (profile.title, profile.file, profile.warning) == (title, str(path), "")
+
+
+def test_a_release_of_ones_own_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "mynpu.toml"
+    path.write_text(OWN)
+    with pytest.raises(
+        ArgumentError, match=r"mynpu.toml@nix: 'nix' is not a release number; known releases of My NPU are 1\.2 to 1\.4"
+    ):
+        find_profile(f"{path}@nix")
 
 
 def test_the_product_of_no_release_says_both() -> None:

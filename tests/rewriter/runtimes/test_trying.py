@@ -11,6 +11,8 @@ from failures import a_rule_is_wrong
 from helpers import command_line, model
 
 from split_rewrite.rewriter import ArgumentError, CompareError, Options, convert_version
+from split_rewrite.rewriter.execution.other_runtimes import Target
+from split_rewrite.rewriter.runtimes import naming
 from split_rewrite.rewriter.runtimes.naming import find_profile
 from split_rewrite.rewriter.runtimes.trying import trials
 
@@ -58,7 +60,7 @@ def test_words_are_not_given_to_it() -> None:
 
 
 def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("split_rewrite.rewriter.runtimes.trying.installed_release", lambda _: None)
+    monkeypatch.setattr("split_rewrite.rewriter.runtimes.trying.installed_release", lambda *_: None)
     onnx.save(model("g (float[1,3] x) => (float[1,3] y) { y = Relu(x) }", 18), tmp_path / "in.onnx")
     ended = command_line("--for", "tensorrt-8.6", "--for", "opencv-4.12", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx"))
     first, second = ended.out.splitlines()[-3:-1]
@@ -66,6 +68,18 @@ def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path, monkeypatc
     assert second.endswith(
         "not tried here; with opencv-python-headless 4.12 installed here, or in the environment of --python, it is run there"
     )
+
+
+def test_another_environment_says_which_release_is_meant_and_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Target, "installed_version", lambda target: "4.12.0.88" if target.adapter == "opencv" else "")
+    naming._version_in.cache_clear()
+    profile = find_profile("opencv", python="/elsewhere/python")
+    assert (profile.name, profile.warning) == ("opencv-4.12.0.88", "")
+    assert find_profile("openvino", python="/elsewhere/python").warning.startswith("no release of OpenVINO was named")
+    (trial,) = trials([find_profile("openvino-2024.2")], "/elsewhere/python")
+    assert trial.target is None
+    assert trial.advice == "; openvino 2024.2 is not installed in the environment of /elsewhere/python"
+    naming._version_in.cache_clear()
 
 
 def test_an_interpreter_that_is_not_there() -> None:
