@@ -432,11 +432,20 @@ def _explain(error: BaseException, verbose: bool = False, defaults: Defaults = _
         return UNUSABLE, [f"error: {error.format_message()} ({_where_from(error, defaults) or '--help shows the usage'})"]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ["interrupted; nothing was written"]
+    if type(error).__name__ == "VersionError":  # of protobuf, when onnx is imported
+        return UNUSABLE, [
+            f"error: onnx cannot be imported, as protobuf is too old for it: pip install -U protobuf ({_sentence(error)})"
+        ]
     status, line = status_and_line(error)
     if _is_bug(error, status):
         request = "" if isinstance(error, RuleError) else "; please report it"
         return status, [f"internal error: {line}{request} (-v shows where it is from)"]
     return status, [f"error: {line}"]
+
+
+def _sentence(error: BaseException) -> str:
+    """The first sentence of the message."""
+    return str(error).partition(". ")[0]
 
 
 def _where_from(error: click.ClickException, defaults: Defaults) -> str:

@@ -99,8 +99,8 @@ def _lines(found: Reproduction, output: str, options: Sequence[str]) -> list[str
     left, before = found.nodes
     stays = f", but for {', '.join(found.kept)}: with others, it may not fail in the same way" if found.kept else ""
     return [
-        f"{left:,} of {before:,} node{'s' * (before != 1)} fail in the same way:",
-        f"  {found.error}",
+        f"reduced to {left:,} of {before:,} node{'s' * (before != 1)}, and fails in the same way:",
+        *(f"  {line}" for line in str(found.error).splitlines()),
         f"weights are generated{stays}",
         _about_names(found),
         f"wrote {output} ({shown_size(os.path.getsize(output))}); this shows it:",

@@ -16,7 +16,7 @@ from ..opsets.foreign import schemas
 from ..opsets.type_protos import Dimension, Shape
 from . import bodies
 from .editing import Caution, Editing
-from .hints import MAKE_CONSTANT, SEMANTICS_HINT
+from .hints import MAKE_CONSTANT, SEMANTICS_HINT, constant_hint
 from .operators import Operators
 from .scope import Scope
 from .surroundings import Surroundings
@@ -134,9 +134,11 @@ class Node(Editing):
     def explain(self, why: str, hint: str = "") -> None:
         """State why the nodes made from here on are needed ("the sizes 's' are computed at run time"),
         unless a reason is known already.
+
+        What has to be constant may be so once the shapes of the inputs are fixed: then the hint names these, too.
         """
         if not self._why[0]:
-            self._why = (why, hint)
+            self._why = (why, constant_hint(self._scope) if hint == MAKE_CONSTANT else hint)
 
     def meaning(self, specification: str, onnxruntime: str) -> Semantics:
         """Whose meaning this node has; the arguments say what it does by the specification, and what onnxruntime does instead.

@@ -456,7 +456,7 @@ def python(*arguments: str, **options: object) -> subprocess.CompletedProcess[st
 
 def test_the_package_runs() -> None:
     done = python("-m", "split_rewrite.rewriter", "--version")
-    assert re.fullmatch(r"split-rewrite \S+ \(onnx \S+\)\n", done.stdout)
+    assert re.fullmatch(r"split-rewrite \S+ \(onnx \S+, onnxruntime \S+\)\n", done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -773,3 +773,19 @@ def test_a_pipe_has_no_external_data(process, tmp_path: Path) -> None:
     assert b"has external data, but the folder of the model is not known" in done.stderr
     assert process("split-rewrite split.onnx - -t 18 > o.onnx").returncode == 0
     assert all(tensor.data_location == 0 for tensor in onnx.load(tmp_path / "o.onnx").graph.initializer)
+
+
+def test_an_old_protobuf_is_named() -> None:
+    class VersionError(Exception):
+        """As that of google.protobuf.runtime_version, which raises it when onnx is imported."""
+
+    error = VersionError(
+        "Detected incompatible versions when loading onnx.proto: gencode 6.31.1 runtime 5.29.6. Runtime version cannot be older."
+    )
+    assert command._explain(error) == (
+        2,
+        [
+            "error: onnx cannot be imported, as protobuf is too old for it: pip install -U protobuf "
+            "(Detected incompatible versions when loading onnx.proto: gencode 6.31.1 runtime 5.29.6)"
+        ],
+    )

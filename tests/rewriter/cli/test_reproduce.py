@@ -52,7 +52,7 @@ def test_the_printed_command_shows_the_failure(path: Path, more: list[str]) -> N
     written = "small.onnx" if more else "reproduced.onnx"
     assert (ended.status, ended.err) == (0, "")
     lines = ended.out.splitlines()
-    assert lines[0] == "1 of 2 nodes fail in the same way:"
+    assert lines[0] == "reduced to 1 of 2 nodes, and fails in the same way:"
     assert "StringConcat is new in opset 20 and older operators cannot express it exactly" in lines[1]
     assert lines[-1] == f"  split-rewrite -t 13 --seed 3 {written} out.onnx"
     _, *arguments = shlex.split(lines[-1])

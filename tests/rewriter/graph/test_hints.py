@@ -33,6 +33,10 @@ HINTS = {
         + "g (float[N,64] x, float[64] w) => (float[N,64] y) { a = com.example.M (x)\n b = Relu (a)\n y = LayerNormalization <axis = 1> (b, w) }",
         (17, 16, "state its type with --declare a:float[…], with its dimensions as in [N,64]"),
     ),
+    "what-a-rule-computes-follows-from-the-inputs": (
+        'g (float[1,3,N,M] x, float[1,1,4,4] z) => (float[A,B,C,D] y) { s = Shape (x) f = Cast<to = 1> (s) y = Resize<mode = "linear">(z, ABSENT, f) }',
+        (13, 8, "if it follows from the shapes of the inputs, fix these with --overwrite-input-shape x:1,3,N,N; otherwise"),
+    ),
     "a-value-that-a-rule-made-is-not-named": (
         "g (int64[2,L] x) => (int64[2,L] y) <int64 a = {1}> { y = CumSum (x, a) }",
         (11, 8, "fix it with --overwrite-input-shape x:2,N"),
