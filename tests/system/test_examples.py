@@ -39,6 +39,7 @@ def shown_as(output: str) -> str:
 
 COMMANDS = [(page, *example) for page in PAGES for example in commands(page)]
 PYTHON = [(page, block) for page in PAGES for block in blocks(page, "python") if "models/" in block]
+EMBEDDED = blocks("docs/embedding.md", "python")
 
 
 @pytest.fixture
@@ -65,6 +66,11 @@ def test_commands(folder: Path, capfd: pytest.CaptureFixture[str], page: str, co
 def test_python(folder: Path, page: str, code: str) -> None:
     exec(compile(code, page, "exec"), {})
     assert list(folder.glob("*.onnx")) or "dry" in code
+
+
+@pytest.mark.parametrize("code", EMBEDDED, ids=["service", "compiler", "rules"])
+def test_python_inside_other_programs(folder: Path, code: str) -> None:
+    exec(compile(code, "docs/embedding.md", "exec"), {"__name__": "embedding"})
 
 
 def test_there_are_examples() -> None:
