@@ -138,6 +138,10 @@ USAGE: dict[str, Row] = {
     "external-data-no-such-way": Row(
         "m.onnx o.onnx --external-data away", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
     ),
+    "external-data-for-a-runtime-without": Row(
+        "m.onnx o.onnx --for opencv-4.12 --external-data copy",
+        "--external-data copy: OpenCV dnn 4.12 reads no external data; leave the option out",
+    ),
     "external-data-size": Row(
         "m.onnx o.onnx --external-data split:1k",
         "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
