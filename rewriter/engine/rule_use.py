@@ -94,7 +94,10 @@ class RuleUse:
         except Exception as error:  # whatever a caller's function raises
             what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
             raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
+        is_between_forms = rule.kind in ("upgrade", "downgrade")  # and the engine still removes what only one of them has
         for made in node.results() if node.changed else ():
+            if made is node and is_between_forms:
+                continue
             mistake = mistake_in(made.proto, made.opset)
             if mistake:
                 raise ArgumentError(f"rules: {rule.name} wrote an invalid {made.op_type}: {mistake}")

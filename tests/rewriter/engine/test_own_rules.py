@@ -211,6 +211,27 @@ def test_a_step_of_the_caller_takes_the_place_of_that_of_the_package() -> None:
     assert converted(SPLIT, 13, 11, [])[0].graph.node[0].op_type == "Split"
 
 
+@downgrade("Split", 13)
+def sizes_as_attribute(node: Node) -> None:
+    node.set_attr("split", node.const_input(1, "the sizes").tolist())
+    node.drop_input(1)
+
+
+@upgrade("Split", 13)
+def sizes_as_input(node: Node) -> None:
+    node.add_input(node.op.int64(node.pop_attr("split")))
+
+
+def test_a_step_of_the_caller_writes_the_other_form() -> None:
+    older = "g (float[3] x) => (float[1] a, float[2] b) { a, b = Split<split = [1, 2]>(x) }"
+    newer = "g (float[3] x) => (float[1] a, float[2] b) <int64[2] s = {1, 2}> { a, b = Split(x, s) }"
+    for text, source, target, rule in ((newer, 13, 11, sizes_as_attribute), (older, 11, 13, sizes_as_input)):
+        result, report = converted(text, source, target, [rule])
+        assert report.applied == {f"test_own_rules.{rule.__name__}": 1}
+        assert report.comparison is not None and report.comparison.status == "equal"
+        assert len(result.graph.node[0].input) == (1 if target == 11 else 2)
+
+
 def test_a_form_of_the_callers_own_is_avoided_without_a_profile() -> None:
     result, report = converted("g (float[3] x) => (float[3] y) { y = Sigmoid(x) }", 13, 13, [no_sigmoid])
     assert nodes(result) == [("", "Neg"), ("", "Exp"), ("", "Add"), ("", "Div")]
