@@ -292,7 +292,7 @@ def most_exact(dtype: np.dtype[Any]) -> float:
 
 
 def _extreme(function: np.ufunc) -> Callable[..., np.ndarray]:
-    """The smallest or largest of several arrays. Raises ValueError for a zero of each sign, of which runtimes take either."""
+    """The smallest or largest of several arrays. Raises ValueError for negative zeros: beside positive ones, runtimes differ."""
 
     def apply(*operands: np.ndarray) -> np.ndarray:
         if any(((operand == 0) & np.signbit(operand)).any() for operand in operands if operand.dtype.kind == "f"):
