@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import RuleError, SplitRewriteError
+from ..errors import ArgumentError, RuleError, SplitRewriteError
 from ..graph.node import Node
 
 NOT_OF_THE_RULE = (SplitRewriteError, MemoryError, RecursionError, OSError)
@@ -18,3 +18,9 @@ def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -
     step = transition and f" {transition}"
     what = f"{node.op_type} '{node.name}' ({node.where}){step}: {type(error).__name__}: {error}"
     raise RuleError(f"rule {rule} failed on {what}; please report this") from error
+
+
+def raise_mistake_of_caller(rule: str, node: Node, error: Exception) -> NoReturn:
+    """Raises ArgumentError: `rule`, which is the caller's, failed on `node` with `error`."""
+    what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
+    raise ArgumentError(f"rules: {rule} failed on {what}") from error

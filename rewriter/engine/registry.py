@@ -31,9 +31,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from ..cached import cached_property
-from ..errors import ArgumentError
+from ..errors import ArgumentError, SplitRewriteError
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import transitions
+from .failures import raise_mistake_of_caller
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -312,8 +313,25 @@ def rules_of(wanted: Iterable[str | RuleFunction]) -> list[Rule]:
             is_own = function.__module__.startswith(_BUILT_IN)
             for rule in () if is_own else rules:
                 _require_use(rule)
-            found += [rule._replace(of_caller=not is_own) for rule in rules]
+            found += rules if is_own else [rule._replace(of_caller=True, when=_blaming(rule)) for rule in rules]
     return found
+
+
+def _blaming(rule: Rule) -> Precondition | None:
+    """The condition of a caller's rule, whose mistakes are told as those of the rule."""
+    when = rule.when
+    if when is None:
+        return None
+
+    def condition(node: Node) -> bool:
+        try:
+            return when(node)
+        except SplitRewriteError:
+            raise
+        except Exception as error:  # whatever a caller's function raises
+            raise_mistake_of_caller(rule.name, node, error)
+
+    return condition
 
 
 def _require_use(rule: Rule) -> None:

@@ -9,7 +9,7 @@ from ..graph.editing import Caution
 from ..graph.model import Model
 from ..opsets.type_protos import Shape
 from ..structure import declarations
-from .failures import NOT_OF_THE_RULE
+from .failures import NOT_OF_THE_RULE, raise_mistake_of_caller
 from .flags import odd_flag
 from .forms import mistake_in
 from .notes import Notes
@@ -92,8 +92,7 @@ class RuleUse:
         except (Unconvertible, *NOT_OF_THE_RULE):
             raise
         except Exception as error:  # whatever a caller's function raises
-            what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
-            raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
+            raise_mistake_of_caller(rule.name, node, error)
         is_between_forms = rule.kind in ("upgrade", "downgrade")  # and the engine still removes what only one of them has
         for made in node.results() if node.changed else ():
             if made is node and is_between_forms:

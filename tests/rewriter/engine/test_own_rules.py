@@ -119,6 +119,21 @@ def test_the_mistakes_of_a_rule_are_told_as_its_own(function: Callable[[Node], N
         convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(function)))
 
 
+@pytest.mark.parametrize("text", [RELU, "g (float[2] x) => (float[2] y) { y = Neg(x) }"])
+def test_the_mistake_of_a_condition_is_told_as_that_of_its_rule(text: str) -> None:
+    def broken(node: Node) -> bool:
+        raise KeyError("x")
+
+    @simplify(("Relu", "Neg"), opset=13, when=broken)
+    def never(node: Node) -> None:
+        raise AssertionError("it is never used")
+
+    with pytest.raises(
+        ArgumentError, match=r"^rules: test_own_rules.never failed on (Relu|Neg) '.' \(main graph\): KeyError: 'x'$"
+    ):
+        convert_version(model(text, 13), 13, options=options(never))
+
+
 def test_types_that_do_not_fit_are_told_with_the_rule() -> None:
     with pytest.raises(ArgumentError, match=r"^rules: the result is not valid after test_own_rules.other_types: .*tensor\(int64\)"):
         convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(other_types)))
