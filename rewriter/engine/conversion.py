@@ -197,9 +197,9 @@ class Engine(Walk):
                     self._descend(node, target)
                 finished.append(node.proto)
                 continue
-            self._take_steps(node, target, origin)
-            node.settled = label_of(node.proto) not in self._registry.replaced
-            made = node.results()
+            is_done = self._take_steps(node, target, origin)
+            node.settled = is_done and label_of(node.proto) not in self._registry.replaced
+            made = node.results() if is_done else node.take_results()
             for each in made:
                 each.lineage = node.lineage
             pending.extend(reversed(made))
@@ -226,13 +226,13 @@ class Engine(Walk):
         node.settled = node.proto.domain != ""
         return made
 
-    def _take_steps(self, node: Task, target: int, origin: tuple[str, str]) -> None:
-        """Convert one node as far as its rules go.
+    def _take_steps(self, node: Task, target: int, origin: tuple[str, str]) -> bool:
+        """Convert one node as far as its rules go. False where nodes that were put before it have to be converted first.
 
         `origin` is the operator and name of the node of the original model that it comes from.
         """
         tried: set[str] = set()
-        avoided: set[str] = set()
+        avoided = node.avoided
         simplified = ""
         made = node.source_index is None
         written = "" if made else node.op_type
@@ -246,20 +246,25 @@ class Engine(Walk):
                     written = op_type
                 route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
-                    return
+                    return True
                 if node.depends_on_call:  # nobody calls the function, or a rule moved a node that stays
                     if route.step is not None or route.is_restricted:
                         node.require_values()
-                    return
+                    return True
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
                 if route.step is None:
-                    if self._avoidance.avoid(node, route, avoided) or (self._fitting is not None and self._fitting.fit(node)):
+                    if self._avoidance.avoid(node, route, avoided):
+                        made = True
+                        continue
+                    if self._fitting is not None and self._fitting.fit(node):
+                        if node.reads_new_nodes:
+                            return False
                         made = True
                         continue
                     self._avoidance.require_taken(node, route)
-                    return
+                    return True
                 step = route.step
                 self._steps.take(node, step)
                 made = made or node.op_type != op_type or node.has_company
@@ -270,6 +275,7 @@ class Engine(Walk):
             raise
         except Exception as error:
             raise_rule_error(self._rules.at_work, node, "" if step is None else str(step.transition), error)
+        return True
 
     def _simplify(self, node: Task, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""

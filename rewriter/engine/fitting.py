@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from onnx import NodeProto
@@ -88,7 +88,10 @@ class Fitting:
         refusing = self._refusing(node)
         if not refusing:
             return False
-        if self._ways.store_operands(node):
+        if self._ways.store_operands(node) or self._ways.leave_out(node):
+            return True
+        if _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
+            self._notes.remark("avoided", node, str(refusing[0]))
             return True
         plan = self.plan(node)
         if plan.way is not None:
@@ -188,6 +191,15 @@ class Fitting:
         before.
         """
         return blocker.op_type != node.op_type or not any(each.title in blocker.reason for each in self._lists)
+
+
+def _has_too_many_axes(node: Task, refusing: Iterable[_Against]) -> bool:
+    """Whether a list that does not allow the node limits the number of dimensions, and a value of the node has more."""
+    limits = [limit for found in refusing if (limit := found.list.most_axes(node.op_type)) is not None]
+    if not limits:
+        return False
+    ranks = [len(shape) for name in (*node.inputs, *node.outputs) if name and (shape := node.shape(name)) is not None]
+    return max(ranks, default=0) > min(limits)
 
 
 def _hint(node: Task) -> str:

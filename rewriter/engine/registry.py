@@ -9,6 +9,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
     @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
+    @fewer_axes("Transpose", opset=13)   the same node with fewer dimensions, for runtimes whose list limits their number
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
     @adopt("ImageScaler", opset=7)   an operator that ONNX does not have, and runtimes do, becomes nodes written for opset 7
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "replace", "widen", "adopt"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "fewer_axes", "replace", "widen", "adopt"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
 EVERY_OPERATOR = "all operators"
@@ -144,6 +145,10 @@ class Registry:
     def expressions(self, op_type: str) -> list[Rule]:
         """The rules that write `op_type` in another form, those for every operator last."""
         return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
+
+    def regrouping(self, op_type: str) -> Rule | None:
+        """The rule that writes nodes of `op_type` with fewer dimensions; that for every operator where it has none of its own."""
+        return self._first(("fewer_axes", op_type, 0)) or self._first(("fewer_axes", EVERY_OPERATOR, 0))
 
     def operators_with(self, form: str) -> frozenset[str]:
         """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
@@ -253,6 +258,17 @@ def express(
     nodes are all allowed is taken.
     """
     return _register("express", op_types, opset, exact, sums=sums)
+
+
+def fewer_axes(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, sums: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule that writes a node with fewer dimensions, for a runtime whose list of operators limits their number.
+
+    It gets nodes that have more, after their conversion to the target, and does nothing where it cannot make them fewer. It may
+    reshape operands and results, also to more dimensions than are allowed: such a value goes if in the end nothing reads it.
+    """
+    return _register("fewer_axes", op_types, opset, exact, sums=sums)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

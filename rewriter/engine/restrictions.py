@@ -37,6 +37,10 @@ class OperatorList(Protocol):
         """Whether the list allows the node."""
         ...
 
+    def most_axes(self, operator: str) -> int | None:
+        """The number of dimensions that values of the operator may have; None where the list does not limit it."""
+        ...
+
     def notes(self, operator: str) -> list[str]:
         """What the list says of an operator in words that nobody checks."""
         ...

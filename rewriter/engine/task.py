@@ -23,12 +23,14 @@ _OPTIONAL = OpSchema.FormalParameterOption.Optional
 class Task(Node):
     """A node, with what the engine asks about it and does to it. The nodes that rules make beside it are of the same class."""
 
-    __slots__ = ("kept", "lineage", "settled", "wanted")
+    __slots__ = ("avoided", "kept", "lineage", "settled", "wanted")
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         super().__init__(proto, scope, opset, source_index)
         self.kept: NotSimplified | Unconvertible | None = None
         """The reason why a simplification left the node as it is; part of the message if the node cannot be converted."""
+        self.avoided: set[str] = set()
+        """The forms for which rules that avoid them have been tried, so that none is tried again and again."""
         self.settled = False
         """Whether the node is done: no rule changes it any more."""
         self.lineage: tuple[str, ...] = ()
@@ -103,6 +105,11 @@ class Task(Node):
     def has_company(self) -> bool:
         """Whether a rule put nodes before or after this one."""
         return bool(self._added_before or self._added_after)
+
+    @property
+    def reads_new_nodes(self) -> bool:
+        """Whether a rule put nodes that compute something before this one."""
+        return any(node.inputs for node in self._added_before)
 
     # -- calls of the function around it
 

@@ -108,7 +108,7 @@ class Tidying:
 
     def _unchanged(self, node: Task) -> str | None:
         """The input that `node` returns unchanged, or None."""
-        return self._scope.resolve(node.input(0)) if _gives_its_input(node) else None
+        return self._scope.resolve(node.input(0)) if gives_its_input(node) else None
 
     def _constant(self, node: Task) -> str | None:
         """The name of an initializer with the value of `node`, if this is the same in every run, or None."""
@@ -152,7 +152,7 @@ def _without_name(attribute: AttributeProto) -> bytes:
     return attribute.SerializeToString()
 
 
-def _gives_its_input(node: Task) -> bool:
+def gives_its_input(node: Task) -> bool:
     """Whether the output of `node` always equals its first input."""
     unchanged = _IDLE.get(facts.of(node.op_type).word("idle"))
     return unchanged is not None and unchanged(node)

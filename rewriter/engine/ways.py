@@ -14,8 +14,10 @@ from .rule_use import RuleUse
 from .selection import Selection
 from .steps import Steps
 from .task import Task
+from .tidying import gives_its_input
 
 _VALUE = Way("expansion.constant")
+_NOTHING = Way("expansion.left_out")
 
 
 class Ways:
@@ -74,6 +76,21 @@ class Ways:
         if found:
             self._notes.change(_VALUE.name, node)
         return bool(found)
+
+    def leave_out(self, node: Task) -> bool:
+        """Remove a node that gives its input unchanged; False where it does something, or makes an output of the graph."""
+        if not gives_its_input(node) or node.graph.is_output(node.output(0)):
+            return False
+        node.begin_rule(node.opset)
+        node.forward(0, node.input(0))
+        node.remove()
+        self._notes.change(_NOTHING.name, node)
+        return True
+
+    def merge_axes(self, node: Task) -> bool:
+        """Write the node with fewer dimensions; False where no rule does."""
+        rule = self._registry.regrouping(node.op_type)
+        return rule is not None and self._rules.apply(rule, node)
 
     def _write_older(self, node: Task) -> bool:
         """Take the node to the opset before its operator existed, as for a target of that opset. Others have the form for the

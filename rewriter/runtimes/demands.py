@@ -39,6 +39,10 @@ class TitledList:
         """Whether the list allows the node."""
         return self._allowed.judge(node)
 
+    def most_axes(self, operator: str) -> int | None:
+        """The number of dimensions that values of the operator may have; None where the list does not limit it."""
+        return self._allowed.most_axes(operator)
+
     def notes(self, operator: str) -> list[str]:
         """What the list says of an operator in words that nobody checks."""
         return self._allowed.notes(operator)

@@ -10,6 +10,7 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
+from ..shared.error_function import END, quotient
 
 _DTYPES = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.DOUBLE: np.float64}
 
@@ -202,3 +203,12 @@ def added_one_by_one(node: Node) -> None:
     for value in between:
         first = node.op.Add(first, value)
     node.become.Add(first, last)
+
+
+@express("Erf", opset=13, exact=False)
+def quotient_in_float(node: Node) -> None:
+    """A quotient of two polynomials in float, which is right to about six digits."""
+    if node.need_elem_type() == TensorProto.FLOAT:
+        op = node.op
+        limited = op.Clip(node.input(0), op.const(-END, np.float32), op.const(END, np.float32))
+        node.give(quotient(node, limited, np.float32))

@@ -7,6 +7,7 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
@@ -54,6 +55,60 @@ def with_whole_windows(node: Node) -> None:
     rows = zip(sizes, kernel, strides, dilations, pads[: len(sizes)], pads[len(sizes) :], strict=True)
     if all((size + first + last - (width - 1) * step - 1) % stride == 0 for size, width, stride, step, first, last in rows):
         node.set_attr("ceil_mode", 0)
+
+
+@express("MaxPool", opset=13)
+def with_padding_for_the_last_windows(node: Node) -> None:
+    """ceil_mode goes, and the windows that reach beyond the end reach into padding, which is smaller than any element."""
+    if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "NOTSET" or node.has_output(1):
+        return
+    sizes, results, kernel = node.need_shape()[2:], node.need_shape(node.output(0))[2:], node.attr("kernel_shape")
+    ones = [1] * len(sizes)
+    strides, dilations, pads = node.attr("strides", ones), node.attr("dilations", ones), node.attr("pads", [0] * 2 * len(sizes))
+    first, last = pads[: len(sizes)], pads[len(sizes) :]
+    rows = zip(sizes, results, kernel, strides, dilations, first, strict=True)
+    ends = [(out - 1) * stride + (width - 1) * step + 1 - size - pad for size, out, width, stride, step, pad in rows]
+    needed = [max(end, pad) for end, pad in zip(ends, last, strict=True)]
+    if all(pad < width for pad, width in zip(needed, kernel, strict=True)):
+        node.set_attr("ceil_mode", 0)
+        node.set_attr("pads", [*first, *needed])
+
+
+@express(("DepthToSpace", "SpaceToDepth"), opset=13)
+def transposed_blocks(node: Node) -> None:
+    """A Reshape that gives each block axes of its own, a Transpose, and a Reshape."""
+    size, shape, result = node.attr("blocksize"), node.need_shape(0), node.need_shape(node.output(0))
+    if 0 in shape:
+        return
+    is_split_apart = node.op_type == "DepthToSpace"
+    batch, depth, height, width = result if is_split_apart else shape
+    height, width = (height // size, width // size)
+    if node.attr("mode", "DCR") == "CRD":
+        apart, perm = [batch, depth, size, size, height, width], [0, 1, 4, 2, 5, 3]
+    else:
+        apart, perm = [batch, size, size, depth, height, width], [0, 3, 4, 1, 5, 2]
+    if not is_split_apart:
+        apart, perm = [apart[axis] for axis in perm], [perm.index(axis) for axis in range(6)]
+    op = node.op
+    moved = op.Transpose(op.Reshape(node.input(0), op.int64(apart)), perm=perm)
+    node.become.Reshape(moved, op.int64([*result]))
+
+
+@express("Pad", opset=13)
+def convolution_of_single_pixels(node: Node) -> None:
+    """Zeros around images come from the padding of a convolution of each channel with a kernel of a single 1."""
+    pads, shape, kind = node.constant(1), node.need_shape(0), node.need_elem_type()
+    value = node.constant(2) if node.has_input(2) else np.zeros(1)
+    is_plain = node.attr("mode", "constant") == "constant" and not node.has_input(3) and node.opset >= 11
+    if pads is None or value is None or value.any() or not is_plain or len(shape) != 4 or kind not in _FLOATS:
+        return
+    if pads.min() < 0 or pads[[0, 1, 4, 5]].any() or 0 in shape:
+        return
+    weights = node.op.const(np.ones([shape[1], 1, 1, 1]), kind)
+    node.become.Conv(node.input(0), weights, kernel_shape=[1, 1], group=shape[1], pads=pads[[2, 3, 6, 7]].tolist())
+
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 @express("Resize", opset=13)

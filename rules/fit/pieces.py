@@ -29,7 +29,7 @@ def _has_no_axes(node: Node) -> bool:
     return node.attr("axes") == [] or (axes is not None and not axes.size)
 
 
-@express(("Identity", "Dropout"), opset=13)
+@express("Dropout", opset=13)
 def left_out(node: Node) -> None:
     """The node goes, and what reads it reads its input: it does nothing at inference."""
     trains = node.constant(2) if node.has_input(2) else np.array(False)
@@ -140,6 +140,64 @@ def with_narrow_bounds(node: Node) -> None:
     for index, value in values.items():
         clipped = np.where(value > _MOST, np.where(value == _LARGEST, _MOST, _MOST - 1), np.maximum(value, -_MOST - 1))  # type: ignore[operator, arg-type]
         node.set_input(index, node.op.const(clipped, TensorProto.INT32))
+
+
+@express("Split", opset=13)
+def gathered_parts(node: Node) -> None:
+    """Each part becomes a Gather of its indices."""
+    axis, start, op = node.attr("axis", 0), 0, node.op
+    for index, name in enumerate(node.outputs):
+        size = node.need_dimension(axis, name or node.output(index))
+        if name:
+            op.Gather(node.input(0), op.int64([*range(start, start + size)]), axis=axis, output=name)
+        start += size
+    node.remove()
+
+
+@express("Slice", opset=13)
+def gathered(node: Node) -> None:
+    """A constant range along one axis becomes a Gather of its indices."""
+    bounds = _bounds(node)
+    if bounds is not None:
+        axis, start, stop = bounds
+        node.become.Gather(node.input(0), node.op.int64([*range(start, stop)]), axis=axis)
+
+
+_MOST_COPIES = 64
+"""The number of operands that a Concat of copies may have."""
+
+
+@express(("Expand", "Tile"), opset=13)
+def copies_in_a_row(node: Node) -> None:
+    """Each axis that is repeated becomes a Concat of the same value, several times."""
+    before, after = node.need_shape(0), node.need_shape(node.output(0))
+    if 0 in before or 0 in after:
+        return
+    op, value, rank = node.op, node.input(0), len(after)
+    if len(before) < rank:
+        before = (1,) * (rank - len(before)) + before
+        value = op.Reshape(value, op.int64([*before]))
+    counts = [new // old for old, new in zip(before, after, strict=True)]
+    if max(counts) > _MOST_COPIES or all(count == 1 for count in counts):
+        return
+    for axis, count in enumerate(counts):
+        if count > 1:
+            value = op.Concat(*[value] * count, axis=axis)
+    node.give(value)
+
+
+@express("Expand", opset=13)
+def product_with_ones(node: Node) -> None:
+    """Numbers are multiplied by a constant of ones, which has the lengths that they are repeated to."""
+    before, after, kind = node.need_shape(0), node.need_shape(node.output(0)), node.need_elem_type()
+    if kind not in _MULTIPLIED or 0 in after:
+        return
+    aligned = (1,) * (len(after) - len(before)) + before
+    ones = [new if old == 1 else 1 for old, new in zip(aligned, after, strict=True)]
+    node.become.Mul(node.input(0), node.op.const(np.ones(ones), kind))
+
+
+_MULTIPLIED = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64)
 
 
 @express("Expand", opset=13)

@@ -45,17 +45,6 @@ def gemm(node: Node) -> None:
 
 
 @express("MatMul", opset=13, exact=False, sums=True)
-def in_three_dimensions(node: Node) -> None:
-    """Leading dimensions that both factors have are made one by Reshapes."""
-    a, b = node.need_shape(0), node.need_shape(1)
-    if len(a) < 4 or len(a) != len(b) or a[:-2] != b[:-2] or 0 in (*a, *b):
-        return
-    op, batch = node.op, prod(a[:-2])
-    product = op.MatMul(*(op.Reshape(node.input(i), op.int64([batch, *dims[-2:]])) for i, dims in enumerate((a, b))))
-    node.become.Reshape(product, op.int64([*a[:-1], b[-1]]))
-
-
-@express("MatMul", opset=13, exact=False, sums=True)
 def rows_of_a_matrix(node: Node) -> None:
     """The product with one matrix becomes that of two: all rows of the first factor are made those of a matrix by a Reshape."""
     a, b = node.need_shape(0), node.need_shape(1)

@@ -13,26 +13,13 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
-
-
-def _axes(node: Node) -> list[int] | None:
-    """The axes of a reduction, from the front and sorted; None where they are not known, or none is reduced."""
-    rank = node.need_rank()
-    stated = node.attr("axes")
-    if stated is None and node.has_input(1):
-        given = node.constant(1)
-        stated = None if given is None else given.tolist()
-        if stated is None:
-            return None
-    if not stated:
-        return None if node.attr("noop_with_empty_axes", 0) else list(range(rank))
-    return sorted({axis % rank for axis in stated})
+from ..shared.axes import reduced_axes
 
 
 def _is_of_the_image(node: Node) -> bool:
     """Whether the node reduces all axes behind the channels, and no pool refuses them for a length of 0."""
     rank = node.need_rank()
-    return rank > 2 and _axes(node) == list(range(2, rank)) and 0 not in (node.shape() or ())
+    return rank > 2 and reduced_axes(node) == list(range(2, rank)) and 0 not in (node.shape() or ())
 
 
 def _give_with_rank(node: Node, value: str) -> None:
@@ -60,7 +47,7 @@ def largest_of_the_image(node: Node) -> None:
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def pool_of_an_axis(node: Node) -> None:
     """A mean over the last axis, or all axes behind one, becomes a GlobalAveragePool between Reshapes."""
-    axes, shape = _axes(node), node.need_shape()
+    axes, shape = reduced_axes(node), node.need_shape()
     if not axes or axes != list(range(axes[0], len(shape))) or axes[0] == 0 or 0 in shape:
         return
     op = node.op
@@ -74,7 +61,7 @@ _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorPro
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def sum_by_count(node: Node) -> None:
     """The sum, multiplied by the reciprocal of the number of elements."""
-    axes, kind = _axes(node), node.need_elem_type()
+    axes, kind = reduced_axes(node), node.need_elem_type()
     count = prod(node.need_dimension(axis) for axis in axes or ())
     if not axes or not count or kind not in _FLOATS:
         return
@@ -86,7 +73,7 @@ def sum_by_count(node: Node) -> None:
 @express("ReduceSum", opset=13, exact=False, sums=True)
 def mean_times_count(node: Node) -> None:
     """The mean, multiplied by the number of elements."""
-    axes, kind = _axes(node), node.need_elem_type()
+    axes, kind = reduced_axes(node), node.need_elem_type()
     if not axes or kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         return
     op, count = node.op, prod(node.need_dimension(axis) for axis in axes)

@@ -39,3 +39,17 @@ def from_the_front(axes: list[int], rank: int) -> list[int]:
         if axis != rank:
             require_axis(axis, rank)
     return [axis + rank if axis < 0 else axis for axis in axes]
+
+
+def reduced_axes(node: Node) -> list[int] | None:
+    """The axes of a reduction, from the front and sorted; None where they are not known, or none is reduced."""
+    rank = node.need_rank()
+    stated = node.attr("axes")
+    if stated is None and node.has_input(1):
+        given = node.constant(1)
+        stated = None if given is None else given.tolist()
+        if stated is None:
+            return None
+    if not stated:
+        return None if node.attr("noop_with_empty_axes", 0) else list(range(rank))
+    return sorted({axis % rank for axis in stated})

@@ -40,13 +40,13 @@ def refused_for(folder: Path, allowed: Sequence[str], proto: ModelProto) -> str:
 ZEROS = np.array([0.0, -0.0, 2, -3, np.inf, -np.inf], np.float32)
 
 
-def same_as_written(folder: Path, allowed: Sequence[str], text: str, feeds: Mapping[str, np.ndarray]) -> list[str]:
+def same_as_written(folder: Path, allowed: Sequence[str], text: str, feeds: Mapping[str, np.ndarray], rules: str = "") -> list[str]:
     """Assert that the model of opset 13, written with the operators `allowed`, gives what it gave, to the last bit but for rounding.
 
     Returns the operators of the result.
     """
     original = model(text, 13)
-    options = replace(for_a_list(folder, allowed), verify=False)
+    options = replace(for_a_list(folder, allowed, rules), verify=False)
     result = convert_version(original, 13, options=options).model
     for wanted, found in zip(run(original, dict(feeds)), run(result, dict(feeds)), strict=True):
         assert (wanted.shape, wanted.dtype) == (found.shape, found.dtype)

@@ -113,6 +113,13 @@ class OfRank(Condition):
     def names(self) -> tuple[str, ...]:
         return (self.name, self.same) if self.same else (self.name,)
 
+    @property
+    def most(self) -> int | None:
+        """The largest rank that it allows; None where it has no upper limit, or counts the axes that are not 1."""
+        numbers = self.limit.allowed if self.limit.allowed is not None else (self.limit.most,)
+        ranks = [int(number) for number in numbers if isinstance(number, int | float)]
+        return max(ranks, default=None) if not self.is_live and not self.same else None
+
     def judge(self, site: Site) -> Finding:
         limit = self.limit
         if self.same:

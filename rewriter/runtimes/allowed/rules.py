@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...graph.node import Node
 from .findings import MET, Finding, against, all_of, any_of, negated
-from .keys import Condition, IsStatic
+from .keys import Condition, IsStatic, OfRank
 from .site import LAYOUT, Site
 
 Otherwise = Literal["refuse", "fallback", "silent"]
@@ -81,6 +81,12 @@ class AllowedList:
             return MET
         site = Site(node, self.layout)
         return all_of(rule.judge(site) for rule in (*self.every, *self.rules.get(label, ())))
+
+    def most_axes(self, operator: str) -> int | None:
+        """The smallest of the limits on the number of dimensions of inputs and outputs; None where there is none."""
+        rules = (*self.every, *self.rules.get(operator, ()))
+        ranks = [condition for rule in rules for condition in rule.body.conditions if isinstance(condition, OfRank)]
+        return min((most for rank in ranks if (most := rank.most) is not None), default=None)
 
     @property
     def has_notes(self) -> bool:

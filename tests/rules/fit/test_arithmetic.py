@@ -297,6 +297,47 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "arithmetic.quotient_in_float",
+        ["Clip", "Mul", "Add", "Div"],
+        "",
+        "g (float[2] x) => (float[2] y) { y = Erf(x) }",
+        """
+            <float v1 = {-4}, float v2 = {4}, float v5 = {1.0668689e-06}, float v7 = {6.097914e-05}, float v10 = {0.0008932763}, float v13 = {0.010791716}, float v16 = {0.07754498}, float v19 = {0.3245832}, float v22 = {1.1283792}, float v24 = {4.517058e-08}, float v26 = {1.0687548e-05}, float v29 = {0.00024367824}, float v32 = {0.003325057}, float v35 = {0.029847248}, float v38 = {0.17571841}, float v41 = {0.6209877}, float v44 = {1}>
+            {
+             v3 = Clip (x, v1, v2)
+             v4 = Mul (v3, v3)
+             v6 = Mul (v5, v4)
+             v8 = Add (v6, v7)
+             v9 = Mul (v8, v4)
+             v11 = Add (v9, v10)
+             v12 = Mul (v11, v4)
+             v14 = Add (v12, v13)
+             v15 = Mul (v14, v4)
+             v17 = Add (v15, v16)
+             v18 = Mul (v17, v4)
+             v20 = Add (v18, v19)
+             v21 = Mul (v20, v4)
+             v23 = Add (v21, v22)
+             v25 = Mul (v24, v4)
+             v27 = Add (v25, v26)
+             v28 = Mul (v27, v4)
+             v30 = Add (v28, v29)
+             v31 = Mul (v30, v4)
+             v33 = Add (v31, v32)
+             v34 = Mul (v33, v4)
+             v36 = Add (v34, v35)
+             v37 = Mul (v36, v4)
+             v39 = Add (v37, v38)
+             v40 = Mul (v39, v4)
+             v42 = Add (v40, v41)
+             v43 = Mul (v42, v4)
+             v45 = Add (v43, v44)
+             v46 = Mul (v3, v23)
+             y = Div (v46, v45)
+            }
+        """,
+    ),
 ]
 
 

@@ -69,6 +69,43 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "images.with_padding_for_the_last_windows",
+        ["MaxPool"],
+        "[[rule]]\noperators = ['MaxPool']\nattr = { ceil_mode = [0] }",
+        "g (float[1,2,5,6] x) => (float[1,2,2,3] y) { y = MaxPool<kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1>(x) }",
+        """
+            {
+             y = MaxPool <ceil_mode: int = 0, kernel_shape: ints = [3, 3], pads: ints = [0, 0, 0, 1], strides: ints = [2, 2]> (x)
+            }
+        """,
+    ),
+    (
+        "images.transposed_blocks",
+        ["Reshape", "Transpose"],
+        "",
+        "g (float[1,8,2,3] x) => (float[1,2,4,6] y) { y = DepthToSpace<blocksize = 2>(x) }",
+        """
+            <int64[6] v1 = {1,2,2,2,2,3}, int64[4] v4 = {1,2,4,6}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = Transpose <perm: ints = [0, 3, 4, 1, 5, 2]> (v2)
+             y = Reshape (v3, v4)
+            }
+        """,
+    ),
+    (
+        "images.convolution_of_single_pixels",
+        ["Conv"],
+        "",
+        "g (float[1,2,3,3] x) => (float[1,2,5,4] y) <int64[8] p = {0,0,1,0,0,0,1,1}> { y = Pad(x, p) }",
+        """
+            <float[2,1,1,1] v1 = {1,1}>
+            {
+             y = Conv <group: int = 2, kernel_shape: ints = [1, 1], pads: ints = [1, 0, 1, 1]> (x, v1)
+            }
+        """,
+    ),
 ]
 
 

@@ -149,6 +149,54 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "pieces.gathered_parts",
+        ["Gather"],
+        "",
+        "g (float[4,2] x) => (float[1,2] y, float[3,2] z) <int64[2] s = {1,3}> { y, z = Split(x, s) }",
+        """
+            <int64[1] v1 = {0}, int64[3] v2 = {1,2,3}>
+            {
+             y = Gather <axis: int = 0> (x, v1)
+             z = Gather <axis: int = 0> (x, v2)
+            }
+        """,
+    ),
+    (
+        "pieces.gathered",
+        ["Gather"],
+        "",
+        "g (float[4,2] x) => (float[2,2] y) <int64[1] a = {1}, int64[1] b = {3}, int64[1] c = {0}> { y = Slice(x, a, b, c) }",
+        """
+            <int64[2] v1 = {1,2}>
+            {
+             y = Gather <axis: int = 0> (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.copies_in_a_row",
+        ["Concat"],
+        "",
+        "g (float[1,2] x) => (float[3,2] y) <int64[2] s = {3,2}> { y = Expand(x, s) }",
+        """
+            {
+             y = Concat <axis: int = 0> (x, x, x)
+            }
+        """,
+    ),
+    (
+        "pieces.product_with_ones",
+        ["Mul"],
+        "",
+        "g (float[1,2] x) => (float[3,2] y) <int64[2] s = {3,2}> { y = Expand(x, s) }",
+        """
+            <float[3,1] v1 = {1,1,1}>
+            {
+             y = Mul (x, v1)
+            }
+        """,
+    ),
 ]
 
 

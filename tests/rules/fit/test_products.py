@@ -38,21 +38,6 @@ REWRITES = [
         """,
     ),
     (
-        "products.in_three_dimensions",
-        ["MatMul", "Reshape"],
-        "[[rule]]\noperators = ['MatMul']\nrank = { A = 3 }",
-        "g (float[2,3,4,5] x, float[2,3,5,2] w) => (float[2,3,4,2] y) { y = MatMul(x, w) }",
-        """
-            <int64[3] v1 = {6,4,5}, int64[3] v3 = {6,5,2}, int64[4] v6 = {2,3,4,2}>
-            {
-             v2 = Reshape (x, v1)
-             v4 = Reshape (w, v3)
-             v5 = MatMul (v2, v4)
-             y = Reshape (v5, v6)
-            }
-        """,
-    ),
-    (
         "products.rows_of_a_matrix",
         ["MatMul", "Reshape"],
         "[[rule]]\noperators = ['MatMul']\nrank = { A = 2 }",
