@@ -84,21 +84,21 @@ def _text(model: ModelProto) -> str:
 
 
 def _rename(graph: GraphProto, outer: dict[str, str]) -> None:
-    """Name what `graph` defines by its order, except for names in `outer`, and clear what does not count."""
+    """Name what `graph` defines by its order, as no parser would, except for names in `outer`, and clear what does not count."""
     names = dict(outer)
     graph.name = ""
     del graph.value_info[:]
     for tensor in graph.initializer:
-        tensor.name = names.setdefault(tensor.name, f"w{len(names)}")
+        tensor.name = names.setdefault(tensor.name, f"%{len(names)}")
     for value in graph.input:
-        value.name = names.setdefault(value.name, f"v{len(names)}")
+        value.name = names.setdefault(value.name, f"%{len(names)}")
     for node in graph.node:
         node.name = node.doc_string = ""
         for attribute in node.attribute:
             for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
                 _rename(inner, names)
         node.input[:] = [names.get(name, name) for name in node.input]
-        node.output[:] = [names.setdefault(name, f"v{len(names)}") if name else "" for name in node.output]
+        node.output[:] = [names.setdefault(name, f"%{len(names)}") if name else "" for name in node.output]
         attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
         copies = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in attributes]
         del node.attribute[:]

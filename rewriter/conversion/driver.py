@@ -301,7 +301,7 @@ def _finished(job: Job, ready: Ready, target: int | None, original: Snapshot | N
     operators = job.stamp(converted, aim.target)
     progress.stage("checking the result")
     skeleton.seal()
-    checked = job.check_result(skeleton, converted.outcome, converted.model.original)
+    checked = job.check_result(skeleton, converted.outcome, aim.model.original)
     if checked.blockers:
         raise UnconvertibleError(checked.blockers)
     accepted.require_taken(skeleton)

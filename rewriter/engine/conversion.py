@@ -27,7 +27,7 @@ from .changing_functions import changing_functions
 from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .fitting import Fitting, Trial
 from .outcome import Outcome, Rewrite
-from .registry import Registry
+from .registry import Registry, Rule
 from .restrictions import UNRESTRICTED, Restrictions
 from .routes import FOREIGN, STAYS, Route, Routes, Step
 from .rule_use import RuleUse
@@ -35,6 +35,7 @@ from .selection import Selection
 from .steps import Steps
 from .task import Task
 from .tidying import Tidying
+from .trials import READER
 from .walk import Walk, hand_on
 from .ways import Ways
 
@@ -135,9 +136,7 @@ class Engine(Walk):
             if is_hidden(proto.domain):
                 self._require_same_form(node, scope.target)
             else:
-                self._require_taken(node)
-            if self._fitting is not None:
-                self._fitting.require_foreign(node)
+                self._require_allowed(node)
             self._descend(node, scope.target)
             return [proto]
         is_converted = route is FOREIGN or route.step or route.is_restricted or proto.op_type in GRAPH_HOLDERS
@@ -155,13 +154,17 @@ class Engine(Walk):
             hand_on(proto, nodes)
         return nodes
 
-    def _require_taken(self, node: Task) -> None:
-        """Block a node of another domain than ONNX's, if the result may have none."""
+    def _require_allowed(self, node: Task) -> None:
+        """Block a node of another domain than ONNX's, if the result may have none, or a list does not name it."""
+        if node.proto.domain == READER:
+            return
         is_onnx = node.proto.domain in ONNX_DOMAINS or (node.proto.domain, node.op_type) in self._functions
         if self._only_onnx and not is_onnx:
             reason = f"{label_of(node.proto)} is not an ONNX operator, and there is no rule for it"
             refusal = Unconvertible(reason, "leave out --standard, or give a rule for it with Options(rules=…)")
             self.notes.block(node, None, refusal, (node.op_type, node.name))
+        elif self._fitting is not None:
+            self._fitting.require_foreign(node)
 
     def _require_same_form(self, node: Task, target: int) -> None:
         """Block a node of a version that nobody has read, if the target has another version of its operator."""
@@ -193,6 +196,8 @@ class Engine(Walk):
             if is_made and not is_as_made and tidying.dissolves(node):
                 continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
+                if node.proto.domain:
+                    self._require_allowed(node)
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
                     self._descend(node, target)
                 finished.append(node.proto)
@@ -211,7 +216,8 @@ class Engine(Walk):
         """The nodes that replace a node of another domain by the user's rule, or one that ONNX does not have by the rule that
         adopts it; they are converted further from the opset of that rule.
         """
-        rule = self._registry.replacement(label_of(node.proto))
+        label = label_of(node.proto)
+        rule = self._registry.replacement(label)
         try:
             if rule is not None:
                 self._rules.require(rule.name)
@@ -223,7 +229,8 @@ class Engine(Walk):
         except Exception as error:
             raise_rule_error(self._rules.at_work, node, "", error)
         made = node.take_results()
-        node.settled = node.proto.domain != ""
+        became = label_of(node.proto)
+        node.settled = node.proto.domain != "" and (became == label or became not in self._registry.replaced)
         return made
 
     def _take_steps(self, node: Task, target: int, origin: tuple[str, str]) -> bool:
@@ -231,7 +238,7 @@ class Engine(Walk):
 
         `origin` is the operator and name of the node of the original model that it comes from.
         """
-        tried: set[str] = set()
+        tried: set[Rule] = set()
         avoided = node.avoided
         simplified = ""
         made = node.source_index is None
@@ -277,13 +284,13 @@ class Engine(Walk):
             raise_rule_error(self._rules.at_work, node, "" if step is None else str(step.transition), error)
         return True
 
-    def _simplify(self, node: Task, route: Route, tried: set[str]) -> bool:
+    def _simplify(self, node: Task, route: Route, tried: set[Rule]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         needed = route.step is not None or node.source_index is None
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not rule.when(node)):
+            if rule in tried or (rule.when is not None and not rule.when(node)):
                 continue
-            tried.add(rule.name)
+            tried.add(rule)
             scope = node.scope
             try:
                 if self._rules.apply(rule, node, needed=needed):

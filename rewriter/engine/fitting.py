@@ -103,8 +103,6 @@ class Fitting:
 
     def require_foreign(self, node: Task) -> None:
         """Note a blocker where a list does not allow the operator of another domain, for which there is no other form."""
-        if node.proto.domain == READER:
-            return
         try:
             if refusing := self._refusing(node):
                 self._refuse(node, refusing, Plan())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, Unconvertible
+from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible
 from ..graph.editing import Caution
 from ..graph.model import Model
 from ..opsets.type_protos import Shape
 from ..structure import declarations
-from .failures import NOT_OF_THE_RULE, raise_mistake_of_caller
+from .failures import raise_mistake_of_caller
 from .flags import odd_flag
 from .forms import mistake_in
 from .notes import Notes
@@ -49,7 +49,13 @@ class RuleUse:
         self._is_of_caller = rule.of_caller
         if rule.kind in ("upgrade", "downgrade", "decompose"):
             make_vectors(node)
-        self._run(rule, node)
+        try:
+            self._run(rule, node)
+        except (NotSimplified, Unconvertible) as refusal:
+            if rule.kind == "simplify" and node.changed:
+                self._raise_half_done(rule, node, refusal)
+            node.changed |= before
+            raise
         if node.changed and odd:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"
             raise Unconvertible(f"{odd} is neither 0 nor 1, which the specification gives no meaning", advice)
@@ -76,6 +82,13 @@ class RuleUse:
             raise ArgumentError(f"rules: {rule.name} left its {op_type} in place")
         raise RuntimeError(f"{rule.name} left its {op_type} in place")
 
+    def _raise_half_done(self, rule: Rule, node: Task, refusal: Exception) -> NoReturn:
+        """Raises an error: `rule`, without which the model is right too, refused the node when it had changed it already."""
+        what = f"{rule.name} changed {node.op_type} '{node.name}' before it refused it ({refusal})"
+        if rule.of_caller:
+            raise ArgumentError(f"rules: {what}; let it ask first, and change the node then")
+        raise RuntimeError(what)
+
     def raise_endless(self, op_type: str) -> NoReturn:
         """Raises an error: the rules for a node of `op_type` would go on for ever."""
         if self._is_of_caller:
@@ -88,11 +101,14 @@ class RuleUse:
             rule.apply(node)
             return
         try:
-            rule.apply(node)
-        except (Unconvertible, *NOT_OF_THE_RULE):
+            returned: object = rule.apply(node)
+        except (NotSimplified, Unconvertible, SplitRewriteError, MemoryError):
             raise
         except Exception as error:  # whatever a caller's function raises
             raise_mistake_of_caller(rule.name, node, error)
+        if returned is not None:
+            kind = type(returned).__name__
+            raise ArgumentError(f"rules: {rule.name} returns a {kind}; a rule edits its node, and returns nothing")
         is_between_forms = rule.kind in ("upgrade", "downgrade")  # and the engine still removes what only one of them has
         for made in node.results() if node.changed else ():
             if made is node and is_between_forms:

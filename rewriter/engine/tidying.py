@@ -31,7 +31,7 @@ class Tidying:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._computed: dict[tuple[object, ...], str] = {}
+        self._computed: dict[tuple[object, ...], tuple[str, NodeProto]] = {}
         self._standing = Standing(scope)
         self._takes_initializers = scope.constants.takes_initializers
         self.position = 0
@@ -132,7 +132,10 @@ class Tidying:
             return None
         inputs = map(self._scope.resolve, proto.input[:])
         essences = sorted(map(_without_name, proto.attribute[:]))
-        found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
+        key = (op_type, node.opset, *inputs, *essences)
+        found, maker = self._computed.setdefault(key, (output, proto))
+        if maker is proto and found != output:  # a rule gave the name to another node
+            found, _ = self._computed[key] = (output, proto)
         return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
 
     def _give_name(self, node: Task, value: str, name: str) -> bool:

@@ -255,6 +255,7 @@ class Editing(Stored):
         domain: Domain | None = None,
     ) -> list[str]:
         self._require_certain(op_type, inputs)
+        self._require_version(domain)
         for name in self.proto.input:
             self._lose(name)
         model = self._scope.model
@@ -276,17 +277,24 @@ class Editing(Stored):
 
     def _enter(self, proto: NodeProto, domain: Domain | None) -> None:
         """Let `proto` be of `domain`, and the model import it; None is ONNX's own. Raises Unconvertible as `Operators.of`."""
+        self._require_version(domain)
         proto.ClearField("domain")
         if domain is None:
             return
         for imports in self._scope.imports:
-            known = next((entry.version for entry in imports if entry.domain == domain.name), None)
-            if known is None:
+            if all(entry.domain != domain.name for entry in imports):
                 imports.add(domain=domain.name, version=domain.version)
-            elif known != domain.version:
+        proto.domain = domain.name
+
+    def _require_version(self, domain: Domain | None) -> None:
+        """Raises Unconvertible where the model imports another version of `domain`."""
+        if domain is None:
+            return
+        for imports in self._scope.imports:
+            known = next((entry.version for entry in imports if entry.domain == domain.name), domain.version)
+            if known != domain.version:
                 needed = f"{domain.name} in version {domain.version}"
                 raise Unconvertible(f"its form needs {needed}, and the model imports version {known}")
-        proto.domain = domain.name
 
     def _require_certain(self, op_type: str, inputs: Sequence[str]) -> None:
         """Raises Unconvertible where a new node reads a shape that runtimes infer wrongly: they would put that in its place."""

@@ -265,7 +265,7 @@ class Scope:
 
         With this, the parts of a Split become outputs of the graph without an Identity between.
         """
-        is_ours = value in self.made and value in self.model.fresh_names
+        is_ours = value in self.made and value in self.producers and value in self.model.fresh_names
         if not is_ours or value in self.outputs or not self.model.is_unique(name):
             return False
         node, (_, opset) = self.producers.pop(value), self.made.pop(value)

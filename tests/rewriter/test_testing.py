@@ -83,3 +83,10 @@ def test_every_opset_has_its_result_or_its_reason() -> None:
         assert_equal_at_every_opset(MISH, wrong_mish, opsets=[17, 20])
     assert "at opset 20" not in str(caught.value) and not isinstance(caught.value, CompareError)
     assert len(assert_equal_at_every_opset(TWICE)) == onnx.defs.onnx_opset_version()
+
+
+def test_an_input_is_no_inner_value_whatever_its_name() -> None:
+    for other in ("v3", "v2", "w2"):
+        before = f"{HEAD} g (float[2] x, float[2] {other}) => (float[2] y) {{ a = Neg(x) y = Sub({other}, a) }}"
+        with pytest.raises(AssertionError):
+            assert_rewrites(before, before.replace(f"Sub({other}, a)", "Sub(a, a)"))

@@ -300,3 +300,123 @@ def test_in_a_function_the_function_imports_the_domain() -> None:
     result = convert_version(model(text), 11, options=options(decompose_celu)).model
     assert [entry.domain for entry in result.functions[0].opset_import] == ["", "mine"]
     assert [entry.domain for entry in result.opset_import] == ["", "f", "mine"]  # onnxruntime asks for it there, too
+
+
+# -- what was found by attacking them
+
+
+FOREIGN = '<ir_version: 8, opset_import: ["" : 17, "mine" : 1]> g (float[2,3] x) => (float[2,3] z) { a = Neg(x) z = mine.A(a) }'
+
+
+def test_a_simplification_that_refuses_what_it_has_changed_is_an_error() -> None:
+    @simplify("Softmax", opset=13)
+    def along_the_last_axis(node: Node) -> None:
+        axis = node.pop_attr("axis", -1) % node.need_rank()
+        node.become.Softmax(node.input(0), axis=axis)
+
+    text = FOREIGN.replace("z = mine.A(a)", "b = mine.A(a) z = Softmax<axis = 0>(b)")
+    with pytest.raises(ArgumentError, match=r"along_the_last_axis changed Softmax 'z' before it refused it \(the rank of 'b'"):
+        convert_version(model(text), options=options(along_the_last_axis))
+
+
+def test_a_node_that_another_rule_made_may_get_one_behind_it() -> None:
+    @simplify("Erf", opset=13)
+    def probed(node: Node) -> None:
+        if node.output(0).endswith("_probed"):
+            return
+        value = node.output(0)
+        node.after.Ceil(node.detach_output(0, "probed"), output=value)
+
+    result = convert_version(model(GELU, 20), 13, options=options(probed), compare="off").model
+    assert [op_type for _, op_type in nodes(result)][1:3] == ["Erf", "Ceil"]
+
+
+def test_what_rules_write_or_leave_is_held_to_the_list_of_operators(tmp_path: Any) -> None:
+    @replace("mine", "A", opset=13)
+    def left(node: Node) -> None:
+        pass
+
+    @replace("mine", "A", opset=13)
+    def other(node: Node) -> None:
+        node.become.of("mine", 1).B(node.input(0))
+
+    profile = tmp_path / "npu.toml"
+    head = 'title = "NPU"\n[[release]]\nfrom = "1"\nevidence = "by documentation"\n'
+    profile.write_text(f'{head}operators_allowed = ["Neg"]\n')
+    for rule, name in ((left, "A"), (other, "B")):
+        with pytest.raises(UnconvertibleError, match=f"mine::{name} is not an ONNX operator"):
+            convert_version(model(FOREIGN), options=options(rule, standard=True))
+        with pytest.raises(UnconvertibleError, match="NPU 1 does not allow it: it is not among the operators"):
+            convert_version(model(FOREIGN), options=options(rule, for_runtimes=(str(profile),)))
+
+
+def test_what_a_rule_becomes_is_replaced_in_turn() -> None:
+    @replace("mine", "A", opset=13)
+    def first(node: Node) -> None:
+        node.become.of("mine", 1).B(node.input(0))
+
+    @replace("mine", "B", opset=13)
+    def second(node: Node) -> None:
+        node.become.Abs(node.input(0))
+
+    for target in (13, 17, 21):
+        result = convert_version(model(FOREIGN), target, options=options(first, second), compare="off").model
+        assert nodes(result) == [("", "Neg"), ("", "Abs")]
+
+
+def test_a_wrong_version_of_a_domain_is_refused_before_the_node_changes() -> None:
+    @replace("mine", "A", opset=13)
+    def newer(node: Node) -> None:
+        node.become.of("mine", 2).B(node.input(0))
+
+    with pytest.raises(UnconvertibleError, match="its form needs mine in version 2, and the model imports version 1"):
+        convert_version(model(FOREIGN), options=options(newer))
+
+
+@pytest.mark.parametrize("target", [None, 13, 21])
+def test_an_invalid_result_is_blamed_on_the_rule_at_every_opset(target: int | None) -> None:
+    @replace("mine", "A", opset=13)
+    def from_nowhere(node: Node) -> None:
+        node.become.Abs("nowhere")
+
+    with pytest.raises(ArgumentError, match=r"the result is not valid after test_own_rules\.from_nowhere"):
+        convert_version(model(FOREIGN), target, options=options(from_nowhere))
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), ConnectionError("lost")])
+def test_limits_of_the_system_in_a_rule_are_told_as_those_of_the_rule(error: Exception) -> None:
+    @replace("mine", "A", opset=13)
+    def failing(node: Node) -> None:
+        raise error
+
+    with pytest.raises(ArgumentError, match=r"failing failed on A 'z' \(main graph\): \w+Error: (deep|lost)"):
+        convert_version(model(FOREIGN), options=options(failing))
+
+
+def test_a_rule_that_returns_something_is_an_error() -> None:
+    @simplify("Neg", opset=13)
+    def generating(node: Node) -> Any:
+        yield node
+
+    with pytest.raises(ArgumentError, match="generating returns a generator; a rule edits its node, and returns nothing"):
+        convert_version(model(FOREIGN), options=options(generating))
+
+
+def test_two_rules_of_the_same_name_both_run() -> None:
+    def to(op_type: str, other: str) -> Callable[[Node], None]:
+        @simplify(op_type, opset=13)
+        def become(node: Node) -> None:
+            if node.op_type == op_type and node.inputs == ["x"]:
+                getattr(node.become, other)(node.input(0))
+
+        return become
+
+    def idle() -> Callable[[Node], None]:
+        @simplify("Relu", opset=13)
+        def become(node: Node) -> None:
+            pass
+
+        return become
+
+    result = convert_version(model(RELU, 13), options=options(idle(), to("Relu", "Abs")), compare="off").model
+    assert nodes(result) == [("", "Abs")]
