@@ -179,9 +179,10 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
 )
 @click.option(
     "--allow",
-    type=Choice(["float32-for-bfloat16"]),
+    type=Choice(["float32-for-bfloat16", "int32-inputs"]),
     multiple=True,
-    help="Allow a change of numbers: compute in float32 what the model computes in bfloat16, if the target lacks that type.",
+    help="Allow a change: float32-for-bfloat16 computes in float32 what the model computes in bfloat16, if the target lacks that "
+    "type; int32-inputs lets inputs of int64 be of int32, for devices without int64. Repeatable.",
 )
 @click.option(
     "--standard",

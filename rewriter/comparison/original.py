@@ -41,8 +41,7 @@ class Original:
     @cached_property
     def evidence(self) -> Evidence | None:
         """The model with the types that onnx infers; None where inference fails."""
-        stored = declarations.stored_inputs(self.proto)
-        return declarations.weigh(declarations.without_defaults(self.skeleton.checkable(), stored, self.overridable))
+        return declarations.weigh(declarations.without_defaults(self.skeleton.checkable(), self.proto, self.overridable))
 
     @cached_property
     def inferred_functions(self) -> dict[Key, GraphProto]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from onnx import GraphProto
 
 from .. import progress
-from ..engine.narrow_types import UNROUNDED, lost_types
+from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError
@@ -266,6 +266,8 @@ def _model_of(original: Snapshot, options: Options) -> tuple[Original, Path | No
 
     skeleton = original.skeleton()
     is_changed = assume(skeleton.proto, options.assume_opset, options.ir_version)
+    if INT32_INPUTS in options.allow:
+        is_changed |= bool(given_types.take_int32(skeleton.proto))
     return Original(skeleton, options.semantics), None if is_changed else original.path
 
 

@@ -78,7 +78,7 @@ class Options:
     """Whether the result is run in the runtimes of `for_runtimes` that are installed."""
     semantics: Semantics | None = None
     allow: Collection[str] = frozenset()
-    """Permitted changes of numbers: "float32-for-bfloat16" (docs/narrow_types.md)."""
+    """Permitted changes: "float32-for-bfloat16" (docs/narrow_types.md), and "int32-inputs" (docs/allowed.md)."""
     unpack_at_run_time: bool = False
     """Whether weights of element types that the target lacks stay packed and are unpacked in the graph (docs/narrow_types.md)."""
     standard: bool = False

@@ -15,6 +15,7 @@ from ..checks.adoption import adopt
 from ..checks.repair import with_open_sizes, with_typed_references, without_duplicates
 from ..checks.two_meanings import settle
 from ..engine import stamp
+from ..engine.narrow_types import INT32_INPUTS
 from ..engine.outcome import Change, Remark
 from ..errors import InvalidModelError
 from ..graph import given_types
@@ -95,6 +96,10 @@ def prepare(
     ir_version = proto.ir_version
     if proto.functions and demands is not None and demands.without_functions:
         changes += _inline_functions(proto, survey)
+        survey = Survey(proto)
+    if INT32_INPUTS in options.allow:
+        names = given_types.take_int32(proto)
+        changes += [Change("int32_inputs", "input", name, "int32") for name in names]
         survey = Survey(proto)
     changes += _state_types(skeleton, options)
     return Prepared(skeleton, opset, ir_version, operators, imported, survey, changes, repairs, repaired)

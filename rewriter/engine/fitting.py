@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
@@ -90,7 +90,7 @@ class Fitting:
             return False
         if self._ways.store_operands(node) or self._ways.leave_out(node):
             return True
-        if _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
+        if self._adapt(node, refusing):
             self._notes.remark("avoided", node, str(refusing[0]))
             return True
         plan = self.plan(node)
@@ -100,6 +100,12 @@ class Fitting:
                 return True
         self._refuse(node, refusing, plan)
         return False
+
+    def _adapt(self, node: Task, refusing: list[_Against]) -> bool:
+        """Write the node with fewer dimensions or on int32, where a list asks for that; True if it changed."""
+        if _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
+            return True
+        return any(found.list.refuses_type(node.op_type, "int64") for found in refusing) and self._ways.narrow(node)
 
     def require_foreign(self, node: Task) -> None:
         """Note a blocker where a list does not allow the operator of another domain, for which there is no other form."""
@@ -148,6 +154,8 @@ class Fitting:
             raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
         needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
         hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
+        if found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
+            hint = "--allow int32-inputs lets the inputs of the model that are int64 be int32"
         refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
         raise node.with_reason_to_stay(refusal)
 
@@ -198,6 +206,13 @@ def _has_too_many_axes(node: Task, refusing: Iterable[_Against]) -> bool:
         return False
     ranks = [len(shape) for name in (*node.inputs, *node.outputs) if name and (shape := node.shape(name)) is not None]
     return max(ranks, default=0) > min(limits)
+
+
+def _comes_from_wide_input(node: Task) -> bool:
+    """Whether the node reads int64 that is not the same in every run, and the model has an input of int64."""
+    wide = [name for name in node.inputs if name and node.elem_type(name) == TensorProto.INT64 and node.constant(name) is None]
+    inputs = node.scope.model.proto.graph.input if wide else ()
+    return any(value.type.tensor_type.elem_type == TensorProto.INT64 for value in inputs)
 
 
 def _hint(node: Task) -> str:

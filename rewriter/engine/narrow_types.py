@@ -49,7 +49,8 @@ _ALSO_KEEP = frozenset({Kind.MOVES, Kind.FILLS, Kind.SEQUENCE, Kind.CONTROL})
 """The kinds of operators that make no new values but zeros and ones, beside those whose work is to move or to order."""
 FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
 """The value of --allow that permits to compute in float what the model computes in bfloat16, without its rounding."""
-ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
+INT32_INPUTS = "int32-inputs"
+ALLOWANCES = (FLOAT32_FOR_BFLOAT16, INT32_INPUTS)
 UNROUNDED = f"{NAME}.unrounded_bfloat16"
 """The name under which the outcome lists this change among those that are not exact."""
 _BFLOAT16 = "bfloat16"

@@ -10,6 +10,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
     @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
     @fewer_axes("Transpose", opset=13)   the same node with fewer dimensions, for runtimes whose list limits their number
+    @in_int32("Gather", opset=13)   the same node on int32 instead of int64, for runtimes whose list does not allow int64
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
     @adopt("ImageScaler", opset=7)   an operator that ONNX does not have, and runtimes do, becomes nodes written for opset 7
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "fewer_axes", "replace", "widen", "adopt"]
+Kind = Literal[
+    "upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "fewer_axes", "in_int32", "replace", "widen", "adopt"
+]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
 EVERY_OPERATOR = "all operators"
@@ -146,9 +149,9 @@ class Registry:
         """The rules that write `op_type` in another form, those for every operator last."""
         return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
 
-    def regrouping(self, op_type: str) -> Rule | None:
-        """The rule that writes nodes of `op_type` with fewer dimensions; that for every operator where it has none of its own."""
-        return self._first(("fewer_axes", op_type, 0)) or self._first(("fewer_axes", EVERY_OPERATOR, 0))
+    def adaptation(self, kind: Kind, op_type: str) -> Rule | None:
+        """The rule of this kind for nodes of `op_type`; that for every operator where it has none of its own."""
+        return self._first((kind, op_type, 0)) or self._first((kind, EVERY_OPERATOR, 0))
 
     def operators_with(self, form: str) -> frozenset[str]:
         """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
@@ -269,6 +272,14 @@ def fewer_axes(
     reshape operands and results, also to more dimensions than are allowed: such a value goes if in the end nothing reads it.
     """
     return _register("fewer_axes", op_types, opset, exact, sums=sums)
+
+
+def in_int32(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule that lets a node work on int32 instead of int64, for a runtime whose list of operators has no int64.
+
+    It does nothing where a number may not fit. It may put Casts around the node: one that nothing reads in the end goes.
+    """
+    return _register("in_int32", op_types, opset, True)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

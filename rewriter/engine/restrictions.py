@@ -41,6 +41,10 @@ class OperatorList(Protocol):
         """The number of dimensions that values of the operator may have; None where the list does not limit it."""
         ...
 
+    def refuses_type(self, operator: str, name: str) -> bool:
+        """Whether the list has types for values of the operator, and `name` is not among them."""
+        ...
+
     def notes(self, operator: str) -> list[str]:
         """What the list says of an operator in words that nobody checks."""
         ...

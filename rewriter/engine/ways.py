@@ -8,7 +8,7 @@ import numpy as np
 
 from ..opsets import transitions
 from .notes import Notes
-from .registry import Registry, Way
+from .registry import Kind, Registry, Way
 from .routes import Routes
 from .rule_use import RuleUse
 from .selection import Selection
@@ -89,8 +89,15 @@ class Ways:
 
     def merge_axes(self, node: Task) -> bool:
         """Write the node with fewer dimensions; False where no rule does."""
-        rule = self._registry.regrouping(node.op_type)
-        return rule is not None and self._rules.apply(rule, node)
+        return self._adapt("fewer_axes", node)
+
+    def narrow(self, node: Task) -> bool:
+        """Let the node work on int32 instead of int64; False where no rule does."""
+        return self._adapt("in_int32", node)
+
+    def _adapt(self, kind: Kind, node: Task) -> bool:
+        rule = self._registry.adaptation(kind, node.op_type)
+        return rule is not None and not self._selection.skips(rule.name) and self._rules.apply(rule, node)
 
     def _write_older(self, node: Task) -> bool:
         """Take the node to the opset before its operator existed, as for a target of that opset. Others have the form for the

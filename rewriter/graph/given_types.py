@@ -9,12 +9,13 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 
-from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
-from onnx.helper import make_tensor_type_proto
+from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
+from onnx.helper import make_node, make_tensor_type_proto
 
 from ..errors import ArgumentError, listed, shortened
-from ..onnx_model.protos import GraphLike, defined_names
+from ..onnx_model.protos import GraphLike, default_opset, defined_names, subgraphs
 from ..opsets import type_protos
 from ..opsets.type_protos import Shape
 from ..storage.skeleton import Skeleton
@@ -216,3 +217,35 @@ def _evaluated(formula: ast.expr, sizes: Mapping[str, int]) -> int:
             return _OPERATIONS[type(op)](_evaluated(left, sizes), _evaluated(right, sizes))
         case _:
             raise LookupError(ast.dump(formula))
+
+
+def take_int32(proto: ModelProto) -> list[str]:
+    """Let the inputs of type int64 be of int32, with a Cast behind each. Returns their names.
+
+    Stored values, and inputs that are outputs, too, stay.
+    """
+    graph = proto.graph
+    kept = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.output}
+    wide = [value for value in graph.input if value.type.tensor_type.elem_type == TensorProto.INT64 and value.name not in kept]
+    taken = {name for each in all_graphs(proto) for name in defined_names(each)}
+    wider: dict[str, str] = {}
+    for value in wide:
+        value.type.tensor_type.elem_type = TensorProto.INT32
+        wider[value.name] = next(name for number in count(1) if (name := f"{value.name}_int64_{number}") not in taken)
+    _read_instead(graph, wider)
+    to = TensorProto.INT64 if (default_opset(proto.opset_import) or 1) >= 6 else "INT64"
+    nodes = [make_node("Cast", [name], [wide_name], to=to) for name, wide_name in wider.items()]
+    nodes += graph.node
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return [*wider]
+
+
+def _read_instead(graph: GraphProto, names: Mapping[str, str]) -> None:
+    """Let the nodes of the graph, and of the graphs in it, read other values."""
+    for node in graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        for _, inner in subgraphs(node):
+            _read_instead(inner, names)
+            for value in inner.output:
+                value.name = names.get(value.name, value.name)

@@ -43,6 +43,10 @@ class TitledList:
         """The number of dimensions that values of the operator may have; None where the list does not limit it."""
         return self._allowed.most_axes(operator)
 
+    def refuses_type(self, operator: str, name: str) -> bool:
+        """Whether the list has types for values of the operator, and `name` is not among them."""
+        return self._allowed.refuses_type(operator, name)
+
     def notes(self, operator: str) -> list[str]:
         """What the list says of an operator in words that nobody checks."""
         return self._allowed.notes(operator)

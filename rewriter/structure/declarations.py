@@ -119,11 +119,13 @@ def _all_shapes(model: ModelProto) -> dict[str, Shape]:
     return {name: shape for graph in _graphs(model) for name, shape in shapes_of(graph).items()}
 
 
-def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[str, TypeProto]:
-    """The types of those inputs of `graph` for which it stores a value: the type of the value. If the value is `overridable`, it is
-    what this type has in common with the declared one, because only that holds for other values too.
+def types_that_hold(graph: GraphProto, overridable: Container[str]) -> dict[str, TypeProto]:
+    """The types of those inputs of `graph` whose declared types promise too much.
 
-    A declared symbol does not hold for the value: its length stays the same when the size that the symbol stands for is another.
+    Of an input for which it stores a value: the type of the value. If the value is `overridable`, it is what this type has in
+    common with the declared one, because only that holds for other values too. A declared symbol does not hold for the value: its
+    length stays the same when the size that the symbol stands for is another.
+    Of a sequence: the declared type without symbols, which may stand for another size in each element.
     """
     declared = {value.name: value.type for value in graph.input}
     found: dict[str, TypeProto] = {}
@@ -132,7 +134,22 @@ def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[st
         if kind is not None and kind.tensor_type.elem_type == tensor.data_type:
             stored = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
             found[tensor.name] = type_protos.in_common(kind, stored) if tensor.name in overridable else stored
+    found.update((value.name, _without_symbols(value.type)) for value in graph.input if _is_of_sequences(value))
     return found
+
+
+def _is_of_sequences(value: ValueInfoProto) -> bool:
+    kind = value.type.optional_type.elem_type if value.type.HasField("optional_type") else value.type
+    return kind.HasField("sequence_type")
+
+
+def _without_symbols(kind: TypeProto) -> TypeProto:
+    known = TypeProto()
+    known.CopyFrom(kind)
+    for tensor in type_protos.tensors_in(known):
+        for dim in tensor.shape.dim:
+            dim.ClearField("dim_param")
+    return known
 
 
 def stored_inputs(model: ModelProto) -> frozenset[str]:
@@ -141,14 +158,14 @@ def stored_inputs(model: ModelProto) -> frozenset[str]:
     return frozenset(tensor.name for tensor in model.graph.initializer if tensor.name in inputs)
 
 
-def without_defaults(serialized: bytes, stored: Collection[str], replaced: Container[str]) -> bytes:
+def without_defaults(serialized: bytes, model: ModelProto, replaced: Container[str]) -> bytes:
     """The model `serialized` without the initializers `replaced`, which callers may override, because inference would rely on their
-    values, and with those types of inputs that hold for stored values too. `stored` are its `stored_inputs`.
+    values, and with the `types_that_hold` of its inputs. `model` is the same, or an edited form with the same inputs.
     """
-    if not stored:
+    if not stored_inputs(model) and not any(map(_is_of_sequences, model.graph.input)):
         return serialized
     proto = ModelProto.FromString(serialized)
-    types = types_with_values(proto.graph, replaced)
+    types = types_that_hold(proto.graph, replaced)
     for value in proto.graph.input:
         value.type.CopyFrom(types.get(value.name, value.type))
     kept = [tensor for tensor in proto.graph.initializer if tensor.name not in replaced]

@@ -113,15 +113,6 @@ def from_a_row(node: Node) -> None:
         node.become.Reshape(taken, op.int64([*node.need_shape(node.output(0))]))
 
 
-@express("Gather", opset=13)
-def with_narrow_indices(node: Node) -> None:
-    """Constant indices of type int64 become int32."""
-    indices = node.constant(1)
-    if indices is None or indices.dtype != np.int64 or (indices.size and np.abs(indices).max() >= 1 << 31):
-        return
-    node.set_input(1, node.op.const(indices, TensorProto.INT32))
-
-
 _MOST, _LARGEST = 2**31 - 1, 2**63 - 1
 """The largest numbers of int32 and int64."""
 

@@ -138,4 +138,4 @@ class Original:
         return {} if self.inferred is None else function_inference.infer_functions(self.inferred)
 
     def _without_defaults(self) -> bytes:
-        return declarations.without_defaults(self.original, self._stored_inputs, self.overridable)
+        return declarations.without_defaults(self.original, self.proto, self.overridable)

@@ -14,7 +14,7 @@ from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GraphLike, captured, subgraphs
 from ...opsets import inference, type_protos
 from ...opsets.type_protos import Shape
-from ...structure.declarations import shapes_of, types_with_values
+from ...structure.declarations import shapes_of, types_that_hold
 from .original import Original
 from .propagation import Propagated
 from .record import UNASKED, Question, Record, Types, Unasked
@@ -83,7 +83,7 @@ class Stated:
             return {}
         types = {tensor.name: tensor_type(tensor) for tensor in graph.initializer}
         if self._place.parent is None:
-            stored = types_with_values(graph, self.overridable)
+            stored = types_that_hold(graph, self.overridable)
             given = ((value.name, stored.get(value.name, value.type)) for value in graph.input)
             types.update((name, kind) for name, kind in given if type_protos.type_string(kind) is not None)
         return types

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...graph.node import Node
 from .findings import MET, Finding, against, all_of, any_of, negated
-from .keys import Condition, IsStatic, OfRank
+from .keys import Condition, IsStatic, OfRank, OfType
 from .site import LAYOUT, Site
 
 Otherwise = Literal["refuse", "fallback", "silent"]
@@ -84,9 +84,17 @@ class AllowedList:
 
     def most_axes(self, operator: str) -> int | None:
         """The smallest of the limits on the number of dimensions of inputs and outputs; None where there is none."""
-        rules = (*self.every, *self.rules.get(operator, ()))
-        ranks = [condition for rule in rules for condition in rule.body.conditions if isinstance(condition, OfRank)]
+        ranks = [condition for condition in self._conditions(operator) if isinstance(condition, OfRank)]
         return min((most for rank in ranks if (most := rank.most) is not None), default=None)
+
+    def refuses_type(self, operator: str, name: str) -> bool:
+        """Whether a rule lists types of inputs or outputs, and `name` is not among them."""
+        listed = [condition.types for condition in self._conditions(operator) if isinstance(condition, OfType)]
+        return any(types and name not in types for types in listed)
+
+    def _conditions(self, operator: str) -> list[Condition]:
+        rules = (*self.every, *self.rules.get(operator, ()))
+        return [condition for rule in rules for condition in rule.body.conditions]
 
     @property
     def has_notes(self) -> bool:

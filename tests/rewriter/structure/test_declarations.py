@@ -259,3 +259,14 @@ def test_a_branch_that_returns_a_stored_value_returns_its_shape() -> None:
             else_branch = e () => (int64[N,N] b) <int64[2,1] b = {1, 3}> { w = Neg (x) }>
     }"""
     assert Model(Skeleton.of(model(text, 13)), constants_as_initializers=True).main.shape("y") == (2, 1)
+
+
+def test_a_symbol_in_the_type_of_a_sequence_is_not_one_number() -> None:
+    """The elements of a sequence may differ in length, so that a symbol there says nothing of another input."""
+    proto = model(
+        """g (seq(float[N]) s, float[N] x, int64 i) => (float[K] y) { e = SequenceAt(s, i) y = Concat<axis = 0>(e, x) }""", 13
+    )
+    seen = Model(Skeleton(proto), constants_as_initializers=False).main
+    assert seen.shape("x") == ("N",)
+    assert seen.shape("e") == (None,)
+    assert seen.shape("s") is None

@@ -102,7 +102,7 @@ REWRITES = [
         """,
     ),
     (
-        "pieces.with_narrow_indices",
+        "int32.moved_or_compared",
         ["Gather"],
         "[[rule]]\noperators = ['Gather']\ntype = { indices = ['int32'] }",
         "g (float[4,2] x) => (float[2,2] y) <int64[2] i = {0,3}> { y = Gather(x, i) }",
