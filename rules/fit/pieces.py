@@ -147,11 +147,18 @@ def gathered_parts(node: Node) -> None:
 
 @express("Slice", opset=13)
 def gathered(node: Node) -> None:
-    """A constant range along one axis becomes a Gather of its indices."""
-    bounds = _bounds(node)
-    if bounds is not None:
-        axis, start, stop = bounds
-        node.become.Gather(node.input(0), node.op.int64([*range(start, stop)]), axis=axis)
+    """A constant range along one axis, also in steps or backward, becomes a Gather of its indices."""
+    values = [node.constant(index) if node.has_input(index) else None for index in range(1, 5)]
+    known = [node.has_input(index) == (value is not None) for index, value in enumerate(values, 1)]
+    starts, ends, axes, steps = values
+    if node.opset < 10 or starts is None or ends is None or starts.size != 1 or not all(known):
+        return
+    axis, step = (0 if axes is None else int(axes.item())), (1 if steps is None else int(steps.item()))
+    if step < 0 and ends.item() > _MOST - 1:  # "to the end" for some, and "to the last element" for others
+        return
+    places = [*range(node.need_dimension(axis))][int(starts.item()) : int(ends.item()) : step]
+    if places:
+        node.become.Gather(node.input(0), node.op.int64(places), axis=axis)
 
 
 _MOST_COPIES = 64

@@ -105,3 +105,34 @@ def convolution_in_two_dimensions(node: Node) -> None:
         group=node.attr("group", 1),
     )
     node.become.Reshape(found, op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("Conv", opset=13, exact=False, sums=True)
+def product_with_patches(node: Node) -> None:
+    """A convolution whose windows stand side by side, as of patches or single pixels, becomes a product of matrices."""
+    shape, weights, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))
+    if len(shape) != 4 or 0 in (*shape, *weights, *result) or weights[1] != shape[1] or not _stand_side_by_side(node, weights[2:]):
+        return
+    (batch, channels, _, _), (count, _, height, width), (rows, columns) = shape, weights, result[2:]
+    if (rows * height, columns * width) != shape[2:]:
+        return
+    op = node.op
+    patches = op.Reshape(node.input(0), op.int64([batch, channels, rows, height, columns, width]))
+    patches = op.Transpose(patches, perm=[0, 2, 4, 1, 3, 5])
+    size = channels * height * width
+    factor = op.Transpose(op.Reshape(node.input(1), op.int64([count, size])), perm=[1, 0])
+    product = op.MatMul(op.Reshape(patches, op.int64([batch * rows * columns, size])), factor)
+    if node.has_input(2):
+        product = op.Add(product, node.input(2))
+    images = op.Reshape(product, op.int64([batch, rows * columns, count]))
+    node.give(op.Reshape(op.Transpose(images, perm=[0, 2, 1]), op.int64([*result])))
+
+
+def _stand_side_by_side(node: Node, kernel: tuple[int, ...]) -> bool:
+    """Whether the stride is the length of the windows, which have neither holes nor padding."""
+    ones = [1] * len(kernel)
+    is_dense = kernel == (1, 1) or node.attr("dilations", ones) == ones
+    is_plain = (
+        node.attr("group", 1) == 1 and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID") and not any(node.attr("pads", []))
+    )
+    return is_dense and is_plain and node.attr("strides", ones) == [*kernel]

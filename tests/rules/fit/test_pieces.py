@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from fitting import for_a_list, refused_for
+from fitting import for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite import rewriter
@@ -229,3 +229,17 @@ def test_narrow_bounds_mean_the_same(tmp_path: Path, end: int, step: int) -> Non
     feeds = {"x": np.arange(6, dtype=np.float32)}
     np.testing.assert_array_equal(run(result, feeds)[0], run(model(text, 13), feeds)[0])
     assert {tensor.data_type for tensor in result.graph.initializer} == {onnx.TensorProto.INT32}
+
+
+@pytest.mark.parametrize("start", [-7, -1, 0, 2])
+@pytest.mark.parametrize("end", [-9, -2, 0, 3, 9, 2**31 - 1, -(2**63)])
+@pytest.mark.parametrize("step", [-2, -1, 1, 2])
+def test_a_slice_in_steps_becomes_a_gather(start: int, end: int, step: int, tmp_path: Path) -> None:
+    text = f"""g (float[2,5] x) => (float[2,n] y)
+        <int64[1] s = {{{start}}}, int64[1] e = {{{end}}}, int64[1] a = {{1}}, int64[1] p = {{{step}}}> {{ y = Slice(x, s, e, a, p) }}"""
+    feeds = {"x": np.arange(10, dtype=np.float32).reshape(2, 5)}
+    is_backward_to_the_end = step < 0 and end == 2**31 - 1
+    if is_backward_to_the_end or not len(range(5)[start:end:step]):
+        assert "Slice 'y'" in refused_for(tmp_path, ["Gather"], model(text, 13))
+    else:
+        assert same_as_written(tmp_path, ["Gather"], text, feeds) == ["Gather"]

@@ -79,6 +79,25 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "products.product_with_patches",
+        ["MatMul", "Reshape", "Transpose", "Add"],
+        "",
+        "g (float[1,1,4,2] x) => (float[1,2,2,1] y) <float[2,1,2,2] w = {1,2,3,4,5,6,7,8}, float[2] b = {1,2}> { y = Conv<strides = [2, 2]>(x, w, b) }",
+        """
+            <int64[6] v1 = {1,1,2,2,1,2}, int64[2] v4 = {2,4}, float[4,2] v6 = {1,5,2,6,3,7,4,8}, float[2] v8 = {1,2}, int64[3] v10 = {1,2,2}, int64[4] v13 = {1,2,2,1}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = Transpose <perm: ints = [0, 2, 4, 1, 3, 5]> (v2)
+             v5 = Reshape (v3, v4)
+             v7 = MatMul (v5, v6)
+             v9 = Add (v7, v8)
+             v11 = Reshape (v9, v10)
+             v12 = Transpose <perm: ints = [0, 2, 1]> (v11)
+             y = Reshape (v12, v13)
+            }
+        """,
+    ),
 ]
 
 
@@ -99,3 +118,22 @@ def test_a_column_is_not_added_as_a_row(tmp_path: Path, bias: str) -> None:
         assert "Gemm" in refused_for(tmp_path, ["Conv", "Reshape"], model(text, 13))
         return
     same_as_written(tmp_path, ["Conv", "Reshape"], text, {"x": np.arange(6, dtype=np.float32).reshape(3, 2)})
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ["strides = [1, 1]", "strides = [2, 2], pads = [0, 1, 0, 1]", "strides = [2, 2], dilations = [2, 2]", "strides = [2, 1]"],
+)
+def test_windows_that_overlap_or_are_padded_are_no_patches(attributes: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,4,4] x) => (float[a,b,c,d] y) <float[1,1,2,2] w = {{1, 2, 3, 4}}> {{ y = Conv<{attributes}>(x, w) }}"
+    assert "Conv 'y'" in refused_for(tmp_path, ["MatMul", "Reshape", "Transpose"], model(text, 13))
+
+
+@pytest.mark.parametrize(("shape", "window"), [((2, 3, 6, 4), (3, 2)), ((1, 2, 3, 5), (1, 1)), ((3, 1, 2, 2), (2, 2))])
+def test_patches_of_every_size(shape: tuple[int, ...], window: tuple[int, int], tmp_path: Path) -> None:
+    weights = np.arange(4 * shape[1] * window[0] * window[1]) - 3
+    sizes = f"4,{shape[1]},{window[0]},{window[1]}"
+    text = f"""g (float[{",".join(map(str, shape))}] x) => (float[a,b,c,d] y)
+        <float[{sizes}] w = {{{",".join(map(str, weights))}}}> {{ y = Conv<strides = [{window[0]}, {window[1]}]>(x, w) }}"""
+    feeds = {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)}
+    same_as_written(tmp_path, ["MatMul", "Reshape", "Transpose"], text, feeds)
