@@ -62,9 +62,12 @@ class Ways:
 
     def _fold(self, node: Task) -> bool:
         node.begin_rule(node.opset)
-        if not node.fold():
+        if not (node.fold() or node.fold_roughly()):
             return False
         self._notes.change(_VALUE.name, node)
+        if node.approximate:
+            self._notes.outcome.inexact.add(_VALUE.name)
+        node.approximate = False
         return True
 
     def store_operands(self, node: Task) -> bool:

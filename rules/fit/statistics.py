@@ -70,6 +70,26 @@ def sum_by_count(node: Node) -> None:
     node.become.Mul(total, op.const(1 / count, kind))
 
 
+@express(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"), opset=13, exact=False, sums=True)
+def over_one_last_axis(node: Node) -> None:
+    """The reduced axes are moved to the end and made one, and the node reduces that."""
+    axes, shape = reduced_axes(node), node.need_shape()
+    last = len(shape) - 1
+    if not axes or axes == [last] or 0 in shape:
+        return
+    op, value = node.op, node.input(0)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    if kept and axes[0] < kept[-1]:
+        value = op.Transpose(value, perm=[*kept, *axes])
+    value = op.Reshape(value, op.int64([*(shape[axis] for axis in kept), prod(shape[axis] for axis in axes)]))
+    make = getattr(op, node.op_type)
+    if node.op_type == "ReduceSum":
+        reduced = make(value, op.int64([len(kept)]), keepdims=1)
+    else:
+        reduced = make(value, axes=[len(kept)], keepdims=1)
+    node.become.Reshape(reduced, op.int64([*node.need_shape(node.output(0))]))
+
+
 @express("ReduceSum", opset=13, exact=False, sums=True)
 def mean_times_count(node: Node) -> None:
     """The mean, multiplied by the number of elements."""

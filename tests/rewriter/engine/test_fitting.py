@@ -155,3 +155,12 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     name = profile(tmp_path, ["Softmax", "Transpose"], LAST)
     first, second = (convert(name, SOFTMAX).model.SerializeToString(deterministic=True) for _ in range(2))
     assert first == second
+
+
+def test_what_is_computed_from_constants_alone_is_stored_also_where_it_rounds(tmp_path: Path) -> None:
+    text = """g (float[2] x) => (float[2] y) {
+        a = Constant<value = float {32}>() b = Constant<value = float {-0.5}>() c = Pow(a, b) y = Mul(x, c) }"""
+    result = convert_version(model(text, 13), options=Options(for_runtimes=[profile(tmp_path, ["Mul"])]), compare="required")
+    assert operators(result.model) == ["Mul"]
+    (stored,) = (onnx.numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer)
+    assert abs(float(stored) - 32**-0.5) < 2e-8

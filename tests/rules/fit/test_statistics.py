@@ -154,6 +154,20 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "statistics.over_one_last_axis",
+        ["ReduceMean", "Reshape", "Transpose"],
+        "[[rule]]\noperators = ['ReduceMean']\nattr = { axes = [-1] }",
+        "g (float[2,3,4] x) => (float[2,4] y) { y = ReduceMean<axes = [1], keepdims = 0>(x) }",
+        """
+            <int64[2] v3 = {2,4}>
+            {
+             v1 = Transpose <perm: ints = [0, 2, 1]> (x)
+             v2 = ReduceMean <axes: ints = [2], keepdims: int = 1> (v1)
+             y = Reshape (v2, v3)
+            }
+        """,
+    ),
 ]
 
 
@@ -181,3 +195,14 @@ def test_an_axis_given_twice_counts_once(tmp_path: Path) -> None:
 def test_integers_and_nothing_have_no_other_mean(tmp_path: Path, text: str) -> None:
     allowed = ["Mul", "Reshape", "GlobalAveragePool", "GlobalMaxPool", *(["ReduceSum"] if "[2]" not in text else [])]
     assert "Reduce" in refused_for(tmp_path, allowed, model(text, 13))
+
+
+@pytest.mark.parametrize("reduction", ["ReduceMean", "ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("axes", [[0], [1], [0, 2], [0, 1], [-2, -1], [0, 1, 2]])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_axes_that_are_reduced_become_the_last_one(reduction: str, axes: list[int], keepdims: int, tmp_path: Path) -> None:
+    text = f"g (float[2,3,4] x) => (float[a] y) {{ t = {reduction}<axes = {axes}, keepdims = {keepdims}>(x) y = Reshape(t, f) }}"
+    text = text.replace("(float[a] y) {", "(float[a] y) <int64[1] f = {-1}> {")
+    feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7}
+    rule = f"[[rule]]\noperators = ['{reduction}']\nattr = {{ axes = [-1] }}"
+    same_as_written(tmp_path, [reduction, "Reshape", "Transpose"], text, feeds, rule)
