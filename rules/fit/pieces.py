@@ -5,6 +5,8 @@ The page of each is https://onnx.ai/onnx/operators/onnx__NAME.html.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from onnx import TensorProto
 
@@ -133,10 +135,16 @@ def with_narrow_bounds(node: Node) -> None:
         node.set_input(index, node.op.const(clipped, TensorProto.INT32))
 
 
+_MOST_STORED = 65_536
+"""The number of indices, or of ones, that may be stored for another form of a node."""
+
+
 @express("Split", opset=13)
 def gathered_parts(node: Node) -> None:
     """Each part becomes a Gather of its indices."""
     axis, start, op = node.attr("axis", 0), 0, node.op
+    if node.need_dimension(axis) > _MOST_STORED:
+        return
     for index, name in enumerate(node.outputs):
         size = node.need_dimension(axis, name or node.output(index))
         if name:
@@ -155,6 +163,8 @@ def gathered(node: Node) -> None:
         return
     axis, step = (0 if axes is None else int(axes.item())), (1 if steps is None else int(steps.item()))
     if step < 0 and ends.item() > _MOST - 1:  # "to the end" for some, and "to the last element" for others
+        return
+    if node.need_dimension(axis) > _MOST_STORED:
         return
     places = [*range(node.need_dimension(axis))][int(starts.item()) : int(ends.item()) : step]
     if places:
@@ -192,6 +202,8 @@ def product_with_ones(node: Node) -> None:
         return
     aligned = (1,) * (len(after) - len(before)) + before
     ones = [new if old == 1 else 1 for old, new in zip(aligned, after, strict=True)]
+    if prod(ones) > _MOST_STORED:
+        return
     node.become.Mul(node.input(0), node.op.const(np.ones(ones), kind))
 
 

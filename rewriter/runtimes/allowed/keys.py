@@ -117,7 +117,7 @@ class OfRank(Condition):
     def most(self) -> int | None:
         """The largest rank that it allows; None where it has no upper limit, or counts the axes that are not 1."""
         numbers = self.limit.allowed if self.limit.allowed is not None else (self.limit.most,)
-        ranks = [int(number) for number in numbers if isinstance(number, int | float)]
+        ranks = [number for number in numbers if isinstance(number, int)]
         return max(ranks, default=None) if not self.is_live and not self.same else None
 
     def judge(self, site: Site) -> Finding:

@@ -243,3 +243,15 @@ def test_a_slice_in_steps_becomes_a_gather(start: int, end: int, step: int, tmp_
         assert "Slice 'y'" in refused_for(tmp_path, ["Gather"], model(text, 13))
     else:
         assert same_as_written(tmp_path, ["Gather"], text, feeds) == ["Gather"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "text"),
+    [
+        ("Gather", "g (float[1000000000000] x) => (float[2] y) <int64[1] s={0}, int64[1] e={2}> { y = Slice(x, s, e) }"),
+        ("Gather", "g (float[100000] x) => (float[50000] y, float[50000] z) { y, z = Split(x) }"),
+        ("Mul", "g (float[1] x) => (float[1000000000000] y) <int64[1] s={1000000000000}> { y = Expand(x, s) }"),
+    ],
+)
+def test_no_form_stores_a_number_for_each_of_many_elements(allowed: str, text: str, tmp_path: Path) -> None:
+    assert "does not allow it" in refused_for(tmp_path, [allowed], model(text, 13))
