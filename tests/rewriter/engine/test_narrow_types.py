@@ -195,7 +195,7 @@ def test_bfloat16_computed_in_float(compare) -> None:
 
 
 def test_unknown_allowance() -> None:
-    with pytest.raises(ArgumentError, match="allow has to be 'float32-for-bfloat16', not 'speed'"):
+    with pytest.raises(ArgumentError, match="allow has to be 'float32-for-bfloat16' or 'int32-inputs', not 'speed'"):
         Options(allow=frozenset({"speed"}))
 
 
