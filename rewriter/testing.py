@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import onnx
-from onnx import GraphProto, ModelProto, helper, parser, printer
+from onnx import GraphProto, ModelProto, NodeProto, helper, parser, printer
 
 from .conversion.functions import ConversionResult, convert_version, convert_versions
 from .conversion.options import Options
@@ -53,13 +53,18 @@ def assert_equal_at_every_opset(
     """Assert that `model`, converted with `rules` to each of `opsets` (all that onnx knows if None), gives the same numbers.
 
     An opset that cannot be reached is not an error: its place in what is returned holds the UnconvertibleError.
-    Raises: AssertionError that names each opset at which numbers differ; the errors of `convert_versions`.
+    Raises: AssertionError that names each opset at which numbers differ, or if no opset can be reached; the errors of
+    `convert_versions`.
     """
     targets = range(1, onnx.defs.onnx_opset_version() + 1) if opsets is None else opsets
     found = convert_versions(_model(model), targets, options=_with(options, rules))
     wrong = {opset: error for opset, error in found.items() if isinstance(error, CompareError)}
     if wrong:
         raise AssertionError("\n".join(f"at opset {opset}: {error}" for opset, error in wrong.items()))
+    if all(isinstance(result, UnconvertibleError) for result in found.values()):
+        raise AssertionError(
+            "no opset can be reached:\n" + "\n".join(f"at opset {opset}: {error}" for opset, error in found.items())
+        )
     return found
 
 
@@ -76,10 +81,13 @@ def _text(model: ModelProto) -> str:
     """The nodes, stored values, inputs and outputs of `model` as text, with inner names by their order."""
     copy = ModelProto()
     copy.CopyFrom(model)
-    names = {value.name: value.name for value in (*copy.graph.input, *copy.graph.output)}
-    _rename(copy.graph, names)
+    _rename(copy.graph, {value.name: value.name for value in (*copy.graph.input, *copy.graph.output)})
+    for function in copy.functions:
+        function.doc_string = ""
+        del function.value_info[:]
+        _rename_nodes(function.node, {name: name for name in (*function.input, *function.output)})
     bare = helper.make_model(copy.graph, ir_version=copy.ir_version, opset_imports=sorted(copy.opset_import, key=str))
-    bare.functions.extend(copy.functions)
+    bare.functions.extend(sorted(copy.functions, key=lambda function: (function.domain, function.name)))
     return printer.to_text(bare)
 
 
@@ -92,16 +100,23 @@ def _rename(graph: GraphProto, outer: dict[str, str]) -> None:
         tensor.name = names.setdefault(tensor.name, f"%{len(names)}")
     for value in graph.input:
         value.name = names.setdefault(value.name, f"%{len(names)}")
-    for node in graph.node:
+    _rename_nodes(graph.node, names)
+    for value in graph.output:
+        value.name = names.get(value.name, value.name)
+
+
+def _rename_nodes(nodes: Iterable[NodeProto], names: dict[str, str]) -> None:
+    """Name what `nodes` make by its order, and add it to `names`, from the old name to the new one; sort their attributes."""
+    for node in nodes:
         node.name = node.doc_string = ""
         for attribute in node.attribute:
             for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
                 _rename(inner, names)
+            for tensor in (*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors):
+                tensor.name = tensor.doc_string = ""
         node.input[:] = [names.get(name, name) for name in node.input]
         node.output[:] = [names.setdefault(name, f"%{len(names)}") if name else "" for name in node.output]
         attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
         copies = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in attributes]
         del node.attribute[:]
         node.attribute.extend(copies)
-    for value in graph.output:
-        value.name = names.get(value.name, value.name)

@@ -43,6 +43,8 @@ MAX_EXPANSIONS = 100_000
 """The number of nodes that one node may become: far more than any sensible rewrite needs, and a limit for a
 rule that never ends.
 """
+MOST_GENERATIONS = 1_000
+"""The number of rules that may lead from a node to one that it became: as far, for rules that make each other's nodes."""
 
 
 NODES_A_STEP = 64
@@ -160,7 +162,7 @@ class Engine(Walk):
             return
         is_onnx = node.proto.domain in ONNX_DOMAINS or (node.proto.domain, node.op_type) in self._functions
         if self._only_onnx and not is_onnx:
-            reason = f"{label_of(node.proto)} is not an ONNX operator, and there is no rule for it"
+            reason = f"{label_of(node.proto)} is not an ONNX operator, and no rule replaced it"
             refusal = Unconvertible(reason, "leave out --standard, or give a rule for it with Options(rules=…)")
             self.notes.block(node, None, refusal, (node.op_type, node.name))
         elif self._fitting is not None:
@@ -189,7 +191,7 @@ class Engine(Walk):
             calls.check()
             node = pending.pop()
             if node.proto.domain and not node.settled:
-                pending.extend(reversed(self._replace(node, origin)))
+                pending += self._queue(node, self._replace(node, origin), origin)
                 continue
             is_made = node is not first or node.op_type != origin[0]
             is_as_made = node.settled and not node.changed  # tidying has seen it
@@ -204,13 +206,19 @@ class Engine(Walk):
                 continue
             is_done = self._take_steps(node, target, origin)
             node.settled = is_done and label_of(node.proto) not in self._registry.replaced
-            made = node.results() if is_done else node.take_results()
-            for each in made:
-                each.lineage = node.lineage
-            pending.extend(reversed(made))
+            pending += self._queue(node, node.results() if is_done else node.take_results(), origin)
         else:
             self._rules.raise_endless(origin[0])
         return finished
+
+    def _queue(self, node: Task, results: list[Task], origin: tuple[str, str]) -> list[Task]:
+        """The nodes that stand in the place of `node` now, the last of them first."""
+        if node.generation == MOST_GENERATIONS and results != [node]:
+            self._rules.raise_endless(origin[0])
+        for each in results:
+            if each is not node:
+                each.lineage, each.generation = node.lineage, node.generation + 1
+        return results[::-1]
 
     def _replace(self, node: Task, origin: tuple[str, str]) -> list[Task]:
         """The nodes that replace a node of another domain by the user's rule, or one that ONNX does not have by the rule that

@@ -148,7 +148,6 @@ class Fitting:
                 self._notes.remark("fallback", node, str(found))
             return
         found = next(found for found in refusing if self._trial is not None or not found.list.may_stay)
-        others = "; ".join(plan.refused[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
         title = found.list.title
         if not found.against:
             raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
@@ -156,7 +155,9 @@ class Fitting:
         hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
         if found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
             hint = "--allow int32-inputs lets the inputs of the model that are int64 be int32"
-        refusal = Unconvertible(f"{title} does not allow it: {'; '.join((*found.against, others))}", hint)
+        own = f"{title} does not allow it: {'; '.join(found.against)}"
+        others = "; ".join(_others(own, plan.refused)[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
+        refusal = Unconvertible(f"{own}; {others}", hint)
         raise node.with_reason_to_stay(refusal)
 
     def plan(self, node: Task) -> Plan:
@@ -213,6 +214,13 @@ def _comes_from_wide_input(node: Task) -> bool:
     wide = [name for name in node.inputs if name and node.elem_type(name) == TensorProto.INT64 and node.constant(name) is None]
     inputs = node.scope.model.proto.graph.input if wide else ()
     return any(value.type.tensor_type.elem_type == TensorProto.INT64 for value in inputs)
+
+
+def _others(own: str, refused: Iterable[str]) -> list[str]:
+    """Why the other forms do not fit, without those that leave the node with the reason `own`, which is not repeated."""
+    return [
+        reason.replace(f": {own}", ", which is not allowed either") for reason in refused if not reason.endswith(f"since {own}")
+    ]
 
 
 def _hint(node: Task) -> str:

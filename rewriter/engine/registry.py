@@ -27,13 +27,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import isfunction
 from itertools import chain
 from pkgutil import walk_packages
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from ..cached import cached_property
-from ..errors import ArgumentError, SplitRewriteError
+from ..errors import ArgumentError, SplitRewriteError, WrongTypeError
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import transitions
 from .failures import raise_mistake_of_caller
@@ -197,10 +198,15 @@ def _register(
     steps: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
+    names = op_types if isinstance(op_types, tuple) else (op_types,)
+    if not isinstance(version, int) or not all(isinstance(each, str) for each in names):
+        raise WrongTypeError(f"{kind}: operators are strings and opsets are integers, not {op_types!r} and {version!r}")
+
     def decorate(function: RuleFunction) -> RuleFunction:
+        _require_function(function)
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
-        for op_type in (op_types,) if isinstance(op_types, str) else op_types:
+        for op_type in names:
             rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind != "replace" and function.__module__.startswith(_BUILT_IN):
@@ -208,6 +214,13 @@ def _register(
         return function
 
     return decorate
+
+
+def _require_function(function: object) -> None:
+    """Raises WrongTypeError for what can be called, and is no function with rules of its own."""
+    if not isfunction(function):
+        kind = type(function).__name__
+        raise WrongTypeError(f"a rule is a function made by 'def', not a {kind}: let a function of its own call it")
 
 
 def upgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
@@ -315,6 +328,8 @@ def replace(
     The rule is used only in conversions whose options ask for it. `module` takes the place of the function's module in the name of
     the rule.
     """
+    if not isinstance(domain, str):
+        raise WrongTypeError(f"replace: the domain is a string, not {domain!r}")
     names = (op_types,) if isinstance(op_types, str) else op_types
     labels = tuple(f"{domain}::{name}" for name in names)
     return _register("replace", labels, opset, exact, sums=sums, steps=steps, module=module)
@@ -335,7 +350,7 @@ def rules_of(wanted: Iterable[str | RuleFunction]) -> list[Rule]:
     for each in wanted:
         for function in _offered(each) if isinstance(each, str) else (each,):
             rules: list[Rule] = getattr(function, RULES, [])
-            if not rules:
+            if not rules or not isfunction(function):
                 raise ArgumentError(f"rules: {function!r} is not a function decorated as a rule, such as with 'replace'")
             is_own = function.__module__.startswith(_BUILT_IN)
             for rule in () if is_own else rules:

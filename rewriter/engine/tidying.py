@@ -130,13 +130,15 @@ class Tidying:
         op_type, output = proto.op_type, node.output(0)
         if op_type in _NOT_COMPARED:
             return None
-        inputs = map(self._scope.resolve, proto.input[:])
-        essences = sorted(map(_without_name, proto.attribute[:]))
-        key = (op_type, node.opset, *inputs, *essences)
+        key = (op_type, node.opset, *self._essence(proto))
         found, maker = self._computed.setdefault(key, (output, proto))
-        if maker is proto and found != output:  # a rule gave the name to another node
+        if found != output and not (maker.output[:] == [found] and key[2:] == self._essence(maker)):  # a rule changed it since then
             found, _ = self._computed[key] = (output, proto)
         return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
+
+    def _essence(self, proto: NodeProto) -> tuple[object, ...]:
+        """What a node does apart from its operator: its inputs, and its attributes in an order."""
+        return (*map(self._scope.resolve, proto.input[:]), *sorted(map(_without_name, proto.attribute[:])))
 
     def _give_name(self, node: Task, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name` instead, which is a name of the author, so that no Identity is needed."""

@@ -320,9 +320,16 @@ def _constant_array(value: Any, dtype: Any) -> np.ndarray:
     if isinstance(dtype, int):
         dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
     array = _array_of(value, dtype)
-    if array is None or (isinstance(value, float) and not is_held(value, array)):
+    if array is None or not _is_exact(value, array):
         raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
     return array
+
+
+def _is_exact(value: Any, array: np.ndarray) -> bool:
+    """Whether `array` has the integers of `value`, or its number, which may be rounded, is within the type."""
+    if array.dtype.kind in "iu":
+        return getattr(value, "dtype", None) == array.dtype or np.array_equal(array, value)
+    return not isinstance(value, float) or is_held(value, array)
 
 
 def _array_of(value: Any, dtype: Any) -> np.ndarray | None:

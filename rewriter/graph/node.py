@@ -59,7 +59,10 @@ class Node(Editing):
         return [Subgraph(self, name, scope) for (name, _), scope in zip(subgraphs(self.proto), scopes, strict=True)]
 
     def maker(self, value: Value = 0) -> Node | None:
-        """The node that makes the value; None for inputs, initializers, and what an operator of another domain makes."""
+        """The node that makes the value, to be read; None for inputs, initializers, and what an operator of another domain makes.
+
+        A rule changes its own node alone: what it did to this one would not be in the report, nor be compared.
+        """
         name = self._name(value)
         return _maker(self._scope, name) if name else None
 

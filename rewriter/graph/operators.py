@@ -79,6 +79,8 @@ class Operators:
         """
         if self._maker_of is None:
             raise TypeError("only nodes beside another one can be of another domain")
+        if not isinstance(domain, str) or not isinstance(version, int) or version < 1:
+            raise TypeError(f"a domain is a string and its version an integer from 1 on, not {domain!r} and {version!r}")
         return Operators(self._maker_of(Domain(domain, version)), self._add_constant)
 
     def const(self, value: Any, dtype: Any) -> str:

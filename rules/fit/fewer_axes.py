@@ -22,9 +22,6 @@ RuleFunction = Callable[[Node], None]
 Sizes = tuple[int, ...]
 
 
-_LIKE_ELEMENTWISE = ("Cast", "Where", "QuantizeLinear", "DequantizeLinear")
-
-
 class _Merged(NamedTuple):
     """Axes in groups of neighbours, each of which becomes one axis. Axes of length 1 are in none, unless they are marked."""
 
@@ -118,15 +115,33 @@ def _with_outputs_as_before(rewrite: RuleFunction) -> RuleFunction:
     return rule
 
 
-@fewer_axes((EVERY_OPERATOR, "Cast", "Where", "QuantizeLinear", "DequantizeLinear"), opset=13)
+@fewer_axes(EVERY_OPERATOR, opset=13)
 @_with_outputs_as_before
-def broadcast(node: Node) -> None:
+def elementwise(node: Node) -> None:
     """An elementwise node keeps those axes apart along which another of its operands is repeated."""
-    kind = facts.of(node.op_type).kind
-    if len(node.outputs) != 1 or (kind is not Kind.ELEMENTWISE and node.op_type not in _LIKE_ELEMENTWISE):
-        return
+    if len(node.outputs) == 1 and facts.of(node.op_type).kind is Kind.ELEMENTWISE:
+        _broadcast(node)
+
+
+@fewer_axes(("Cast", "Where"), opset=13)
+@_with_outputs_as_before
+def like_elementwise(node: Node) -> None:
+    """A choice, or a change of type, treats each element alone as well."""
+    _broadcast(node)
+
+
+@fewer_axes(("QuantizeLinear", "DequantizeLinear"), opset=13)
+@_with_outputs_as_before
+def with_one_scale(node: Node) -> None:
+    """All elements have the same scale and zero point. Scales along an axis are left alone."""
+    shapes = _shapes(node, *filter(None, node.inputs[1:]))
+    if shapes is not None and all(prod(shape) == 1 for shape in shapes):
+        _broadcast(node)
+
+
+def _broadcast(node: Node) -> None:
     shapes = _shapes(node, *filter(None, node.inputs))
-    if shapes is None or (kind is Kind.QUANTIZES and any(prod(shape) != 1 for shape in shapes[1:])):
+    if shapes is None:
         return
     merged = _merged(shapes, {})
     if len(merged.groups) < merged.rank:

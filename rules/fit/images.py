@@ -69,7 +69,11 @@ def with_padding_for_the_last_windows(node: Node) -> None:
     rows = zip(sizes, results, kernel, strides, dilations, first, strict=True)
     ends = [(out - 1) * stride + (width - 1) * step + 1 - size - pad for size, out, width, stride, step, pad in rows]
     needed = [max(end, pad) for end, pad in zip(ends, last, strict=True)]
-    if all(pad < width for pad, width in zip(needed, kernel, strict=True)):
+    rows = zip(sizes, results, kernel, strides, dilations, first, needed, strict=True)
+    counts_stay = all(
+        (size + pad + end - (width - 1) * step - 1) // stride + 1 == out for size, out, width, stride, step, pad, end in rows
+    )
+    if counts_stay and all(pad < width for pad, width in zip(needed, kernel, strict=True)):
         node.set_attr("ceil_mode", 0)
         node.set_attr("pads", [*first, *needed])
 

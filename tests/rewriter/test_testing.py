@@ -5,8 +5,9 @@ from __future__ import annotations
 import onnx
 import pytest
 from helpers import model
+from onnx import parser
 
-from split_rewrite.rewriter import CompareError, ConversionResult, UnconvertibleError
+from split_rewrite.rewriter import CompareError, ConversionResult, Options, UnconvertibleError
 from split_rewrite.rewriter.engine.registry import decompose, simplify
 from split_rewrite.rewriter.graph.node import Node
 from split_rewrite.testing import assert_equal_at_every_opset, assert_rewrites  # pyright: ignore[reportMissingImports]
@@ -90,3 +91,17 @@ def test_an_input_is_no_inner_value_whatever_its_name() -> None:
         before = f"{HEAD} g (float[2] x, float[2] {other}) => (float[2] y) {{ a = Neg(x) y = Sub({other}, a) }}"
         with pytest.raises(AssertionError):
             assert_rewrites(before, before.replace(f"Sub({other}, a)", "Sub(a, a)"))
+
+
+def test_names_in_functions_and_of_stored_tensors_do_not_count() -> None:
+    head = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> g (float[2] x) => (float[2] y) { y = own.f(x) }'
+    function = '<domain: "own", opset_import: ["" : 17]> f (a) => (b) { c = Constant<value = float[2] %s {1, 2}>() %s = Neg(a) b = Add(%s, c) }'
+    first = parser.parse_model(head + function % ("one", "d", "d"))
+    assert_rewrites(first, parser.parse_model(head + function % ("two", "e", "e")))
+    with pytest.raises(AssertionError, match="rewritten otherwise"):
+        assert_rewrites(first, parser.parse_model(head + function.replace("Neg", "Abs") % ("one", "d", "d")))
+
+
+def test_no_opset_that_can_be_reached_is_an_assertion() -> None:
+    with pytest.raises(AssertionError, match=r"no opset can be reached:\nat opset 9: .*Mish"):
+        assert_equal_at_every_opset(MISH.replace("18", "22"), opsets=[9], options=Options(only=["split"]))

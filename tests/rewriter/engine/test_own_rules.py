@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,60 @@ def test_rules_that_do_not_come_to_an_end_are_named() -> None:
 
     with pytest.raises(ArgumentError, match=r"^rules: those for Relu do not come to an end, the last of them test_own_rules"):
         convert_version(model(RELU, 13), 13, options=options(there, back))
+
+
+def test_rules_that_grow_for_ever_are_named() -> None:
+    @simplify("Relu", opset=13)
+    def doubled(node: Node) -> None:
+        node.set_input(0, node.op.Relu(node.input(0)))
+
+    with pytest.raises(ArgumentError, match=r"^rules: those for Relu do not come to an end, the last of them test_own_rules"):
+        convert_version(model(RELU, 13), 13, options=options(doubled))
+
+
+def test_only_functions_are_rules() -> None:
+    class Family:
+        @simplify("Relu", opset=13)
+        def first(self, node: Node) -> None:
+            """A method, which needs an object."""
+
+    with pytest.raises(TypeError, match=r"^a rule is a function made by .def., not a method: let a function of its own call it$"):
+        simplify("Relu", opset=13)(Family().first)
+    with pytest.raises(TypeError, match="not a partial"):
+        simplify("Relu", opset=13)(partial(failing))
+    with pytest.raises(ArgumentError, match="is not a function decorated as a rule"):
+        convert_version(model(RELU, 13), 13, options=options(Family().first))
+
+
+@pytest.mark.parametrize(("operators", "opset"), [("Relu", "13"), (None, 13), (("Relu", 1), 13)])
+def test_operators_are_strings_and_opsets_integers(operators: Any, opset: Any) -> None:
+    with pytest.raises(TypeError, match=r"^simplify: operators are strings and opsets are integers, not "):
+        simplify(operators, opset=opset)
+
+
+def test_domains_are_strings_and_versions_from_1() -> None:
+    with pytest.raises(TypeError, match=r"^replace: the domain is a string, not None$"):
+        replace(None, "Odd", opset=13)  # type: ignore[arg-type] # what is tested
+
+    @simplify("Relu", opset=13)
+    def unversioned(node: Node) -> None:
+        node.become.of("mine", -1).Odd(node.input(0))
+
+    with pytest.raises(ArgumentError, match=r"unversioned failed on .* its version an integer from 1 on, not 'mine' and -1$"):
+        convert_version(model(RELU, 13), 13, options=options(unversioned))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(1.5, "int64"), ([1, 300], "int8"), (np.array([300]), "uint8"), (np.array([-1]), "uint32")]
+)
+def test_constants_are_not_rounded_or_wrapped(value: Any, kind: str) -> None:
+    @simplify("Relu", opset=13)
+    def stored(node: Node) -> None:
+        node.op.const(value, kind)
+
+    result = convert_version(model(RELU, 13), 13, options=options(stored))
+    assert [each.op_type for each in result.model.graph.node] == ["Relu"]
+    assert not result.report.applied
 
 
 def test_a_wrong_rule_does_not_pass_the_comparison() -> None:

@@ -31,7 +31,7 @@ REWRITES = [
         """,
     ),
     (
-        "fewer_axes.broadcast",
+        "fewer_axes.elementwise",
         ["Add", "Reshape"],
         MOST_4,
         "g (float[2,3,4,30] x) => (float[2,3,4,30] y) <int64[5] h = {2,3,4,5,6}, int64[4] b = {2,3,4,30}, float[3,1,1,1] c = {1,2,3}> { r = Reshape(x, h) t = Add(r, c) y = Reshape(t, b) }",
@@ -40,6 +40,34 @@ REWRITES = [
             {
              v2 = Reshape (x, v1)
              v4 = Add (v2, v3)
+             y = Reshape (v4, v5)
+            }
+        """,
+    ),
+    (
+        "fewer_axes.like_elementwise",
+        ["Where", "Reshape"],
+        MOST_4,
+        "g (float[2,3,4,30] x) => (float[2,3,4,30] y) <int64[5] h = {2,3,4,5,6}, int64[4] b = {2,3,4,30}, bool[3,1,1,1] c = {1,0,1}, float z = {0}> { r = Reshape(x, h) t = Where(c, r, z) y = Reshape(t, b) }",
+        """
+            <int64[3] v1 = {2,3,120}, bool[1,3,1] v3 = {1,0,1}, float v4 = {0}, int64[4] v6 = {2,3,4,30}>
+            {
+             v2 = Reshape (x, v1)
+             v5 = Where (v3, v2, v4)
+             y = Reshape (v5, v6)
+            }
+        """,
+    ),
+    (
+        "fewer_axes.with_one_scale",
+        ["QuantizeLinear", "Reshape"],
+        MOST_4,
+        "g (float[2,3,4,30] x) => (uint8[2,3,4,30] y) <int64[5] h = {2,3,4,5,6}, int64[4] b = {2,3,4,30}, float s = {0.5}> { r = Reshape(x, h) t = QuantizeLinear(r, s) y = Reshape(t, b) }",
+        """
+            <int64[1] v1 = {720}, float v3 = {0.5}, int64[4] v5 = {2,3,4,30}>
+            {
+             v2 = Reshape (x, v1)
+             v4 = QuantizeLinear (v2, v3)
              y = Reshape (v4, v5)
             }
         """,
