@@ -263,6 +263,12 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     help="The time that the comparison may take; default: one second, or five times loading and running both models once.",
 )
 @click.option(
+    "--certify",
+    is_flag=True,
+    help="Also prove, as far as a solver can, that the result is the same for all lengths of open dimensions. Needs "
+    "pip install 'split-rewrite[certify]'.",
+)
+@click.option(
     "--keep-different",
     is_flag=True,
     help="If the comparison fails, write the result to NAME.different.onnx beside OUTPUT. The exit status is 3 all the same.",

@@ -64,7 +64,9 @@ def _reproduce(source: str, output: str, arguments: Sequence[str], given: dict[s
     if output == STREAM:
         raise click.UsageError("reproduce writes a file: name OUTPUT.")
     with readable_input(source) as file:
-        options, target = job_options(file, {**given, "dry_run": False, "no_clobber": False, "keep_different": False})
+        options, target = job_options(
+            file, {**given, "dry_run": False, "no_clobber": False, "keep_different": False, "certify": False}
+        )
         _check_files(file, output, given, options)
         with lean_imports():
             from ..reproducing.reproducing import reproduce

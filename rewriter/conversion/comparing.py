@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from onnx import GraphProto
+from onnx import GraphProto, ModelProto
 
 from .. import progress
 from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
@@ -18,6 +19,7 @@ from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError
 from ..graph import given_types
+from ..opsets import type_protos
 from ..storage.skeleton import Skeleton, Snapshot
 from ..structure.survey import all_graphs
 from .attempts import Converted
@@ -25,7 +27,9 @@ from .options import Comparing, Options, target_of_options, trials_of_options
 from .stages import Job, inexact_rules
 
 if TYPE_CHECKING:
+    from ..certifying.certificate import Certificate
     from ..comparison.by_model import Comparison
+    from ..comparison.inputs.samples import Samples
     from ..comparison.original import Original
     from ..comparison.verification import Settings, Verified
     from ..execution.other_runtimes import Target
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 5
 """The number of nodes that a warning names."""
+_MOST_TRIED = 1 << 22
+"""The number of elements of an input up to which lengths that a solver found are tried."""
 
 
 class Conversion(NamedTuple):
@@ -67,6 +73,7 @@ class Judgement(NamedTuple):
     comparison: Comparison | None
     verified: Sequence[Verified]
     remarks: Sequence[Remark]
+    certificate: Certificate | None = None
     untried: Sequence[str] = ()
     """What is promised of the runtimes that the result is for, but was not run in."""
 
@@ -95,7 +102,39 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
     verified += [each.verified for each in tried]
     remarks = dict.fromkeys([*remarks, *(remark for each in tried for remark in each.remarks)])
     saturated = next((each.saturated for each in tried if each.saturated), saturated)
-    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], untried)
+    certificate = _certify(conversion, how, options) if options.certify else None
+    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
+
+
+def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certificate:
+    """What a solver proves of the result. The lengths for which it finds a difference are tried, unless nothing is compared.
+
+    Raises CompareError where the outputs differ there.
+    """
+    from ..certifying.proving import certify  # starts a process
+
+    progress.stage("certifying")
+    original, _ = _model_of(conversion.originals[-1], options)
+    certificate = certify(original.skeleton.checkable(), conversion.result.checkable())
+    lengths = next((proof.lengths for proof in certificate.outputs if proof.lengths), None)
+    if lengths and how != "off" and not (options.samples is not None and options.samples.data):
+        samples = _samples_of(original.proto, lengths)
+        if all(math.prod(shape) <= _MOST_TRIED for shape in samples.shapes.values()):
+            _compare(conversion, "model", replace(options, samples=samples), None)
+    return certificate
+
+
+def _samples_of(original: ModelProto, lengths: Mapping[str, int]) -> Samples:
+    """Inputs with these lengths of open dimensions, by symbol, or by input and axis."""
+    from ..comparison.inputs.samples import Samples
+
+    shapes: dict[str, list[int]] = {}
+    for value in original.graph.input:
+        shape = type_protos.shape_of(value.type) or ()
+        if any(not isinstance(dim, int) for dim in shape):
+            named = ((dim or f"{value.name}[{axis}]", dim) for axis, dim in enumerate(shape))
+            shapes[value.name] = [dim if isinstance(dim, int) else lengths.get(str(name), 1) for name, dim in named]
+    return Samples(shapes=shapes)
 
 
 class _Verification(NamedTuple):

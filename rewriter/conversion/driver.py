@@ -286,7 +286,9 @@ def _convert(opening: Opening, target: int | None, options: Options, compare: Co
 
 def _keeps_original(compare: Comparing, options: Options) -> bool:
     """Whether the model as it was read is needed after its conversion."""
-    return compare != "off" or bool(options.verify_with) or any(trial.target for trial in trials_of_options(options))
+    if compare != "off" or options.certify:
+        return True
+    return bool(options.verify_with) or any(trial.target for trial in trials_of_options(options))
 
 
 def _finished(job: Job, ready: Ready, target: int | None, original: Snapshot | None, accepted: Accepted) -> Conversion:
@@ -326,6 +328,7 @@ def _report(
         checked=f"onnx.checker {onnx.__version__}, full check",
         comparison=judgement.comparison,
         verified=judgement.verified,
+        certificate=judgement.certificate,
         untried=judgement.untried,
         name=calls.name(),
         destination=destination,

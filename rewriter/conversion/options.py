@@ -91,6 +91,8 @@ class Options:
     """Whether nodes are refused that a runtime of `for_runtimes` would leave to the CPU (docs/allowed.md)."""
     compare_budget: float | None = None
     """The seconds that the comparison may take; by default as long as docs/comparison.md says."""
+    certify: bool = False
+    """Whether a solver shows, as far as it can, that the result is the same for all shapes (docs/certify.md)."""
     keep_different: bool = False
     """Whether a result that fails the comparison is written all the same, beside the file to write (`convert_file` only)."""
     minimal: bool = False
@@ -107,8 +109,12 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal"):
+        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify"):
             arguments.check_kind(name, getattr(self, name), bool, "True or False")
+        if self.certify:
+            from ..certifying.proving import require_solver  # imports what starts processes
+
+            require_solver()
         self._check_how_to_run()
         self._check_budget()
         arguments.check_tolerance(self.tolerance)

@@ -37,6 +37,7 @@ from .options import Options, demands_of_options, patterns_of
 from .preparation import prepare
 
 if TYPE_CHECKING:
+    from ..certifying.certificate import Certificate
     from ..comparison.by_model import Comparison
     from ..comparison.verification import Verified
     from ..engine.reach import Reach
@@ -83,6 +84,7 @@ class End:
     checked: str = ""
     comparison: Comparison | None = None
     verified: Sequence[Verified] = ()
+    certificate: Certificate | None = None
     untried: Sequence[str] = ()
     name: str = ""
     destination: str = ""
@@ -244,6 +246,7 @@ class Job:
             checked=end.checked,
             comparison=end.comparison,
             verified=tuple(end.verified),
+            certificate=end.certificate,
             untried=tuple(end.untried),
             name=end.name,
             destination=end.destination,

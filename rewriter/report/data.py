@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..storage.data_files import DataFiles
 
 if TYPE_CHECKING:
+    from ..certifying.certificate import Certificate
     from ..comparison.verdicts import Comparison
     from ..comparison.verification import Verified
     from ..engine.outcome import Change, Remark, RemarkKind
@@ -61,6 +62,8 @@ class ReportData:
     comparison: Comparison | None = None
     verified: tuple[Verified, ...] = ()
     """The other runtimes in which the result computes the same: that of --verify-with, and those of --for that are installed."""
+    certificate: Certificate | None = None
+    """What was proved for all shapes; None where nobody asked."""
     untried: tuple[str, ...] = ()
     """What is promised of the runtimes of --for in which the result was not run, and how it can be."""
     name: str = ""

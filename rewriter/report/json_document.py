@@ -14,6 +14,7 @@ from ..document import Document, head
 from .finished import Finished, ModelFile
 
 if TYPE_CHECKING:
+    from ..certifying.certificate import Certificate
     from ..comparison.verdicts import Comparison
     from .data import ReportData
 
@@ -74,6 +75,7 @@ def _done(report: ReportData) -> Document:
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),
         "verified": [verified._asdict() for verified in report.verified],
+        "certificate": None if report.certificate is None else _certificate(report.certificate),
         "untried": list(report.untried),
         "reach": None
         if report.reach is None
@@ -109,6 +111,16 @@ def _comparison(comparison: Comparison) -> Document:
         "evidence": comparison.evidence,
         "outputs": outputs,
         "pieces": pieces,
+    }
+
+
+def _certificate(certificate: Certificate) -> Document:
+    return {
+        "is_proved": certificate.is_proved,
+        "outputs": [asdict(proof) for proof in certificate.outputs],
+        "changes": [asdict(proof) for proof in certificate.changes],
+        "solver": certificate.solver,
+        "reason": certificate.reason,
     }
 
 

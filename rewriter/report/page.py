@@ -122,6 +122,8 @@ def _tiles(report: ReportData) -> str:
         tiles.append(("Comparison", *_verdict(report.comparison)))
     if report.runtimes:
         tiles.insert(0, ("For", html_text(report.runtimes), ""))
+    if report.certificate is not None:
+        tiles.append(("Certified", "all" if report.certificate.is_proved else "not all", html_text(str(report.certificate))))
     tiles += [("Verified", "equal", html_text(str(verified))) for verified in report.verified]
     tiles += [("Not tried", "promised", html_text(promise)) for promise in report.untried]
     cells = "".join(f"<div><dt>{label}</dt><dd>{value}<small>{small}</small></dd></div>" for label, value, small in tiles)

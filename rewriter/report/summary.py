@@ -36,6 +36,7 @@ def summary(report: ReportData) -> str:
         *_fallback(report),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
+        *([("certified", str(report.certificate))] if report.certificate is not None else []),
         *_titled("verified", [str(verified) for verified in report.verified]),
         *_titled("promised", report.untried),
     ]
@@ -51,6 +52,8 @@ def details(report: ReportData) -> Iterator[str]:
     yield from avoided(report)
     yield from (f"on the CPU: {remark}" for remark in remarks_of(report, "fallback"))
     yield from (f"not checked: {remark.op_type}: {remark.message}" for remark in remarks_of(report, "unchecked"))
+    if report.certificate is not None:
+        yield from (f"certified: {proof}" for proof in report.certificate.changes)
     if report.comparison is None:
         return
     if report.comparison.status == "equal" and report.comparison.reason:

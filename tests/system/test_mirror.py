@@ -21,6 +21,20 @@ TESTED_BY = {
     "rewriter/engine/forms.py": "rewriter/engine/test_own_rules.py",
     "rewriter/bridge/opening.py": "rewriter/bridge/test_ir_model.py",
     "rewriter/cli/run.py": "rewriter/cli/test_command.py",
+    "rewriter/certifying/calls.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/constants.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/operators/arithmetic.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/operators/movement.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/operators/sequences.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/operators/shapes.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/operators/splits.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/tensors.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/terms.py": "rewriter/certifying/operators/test_operators.py",
+    "rewriter/certifying/certificate.py": "rewriter/certifying/test_proving.py",
+    "rewriter/certifying/interpreter.py": "rewriter/certifying/test_proving.py",
+    "rewriter/certifying/model_reader.py": "rewriter/certifying/test_proving.py",
+    "rewriter/certifying/solver.py": "rewriter/certifying/test_proving.py",
+    "rewriter/certifying/prover.py": "rewriter/certifying/test_proving.py",
     "rewriter/comparison/regions/changed_nodes.py": "rewriter/comparison/test_by_region.py",
     "rewriter/comparison/regions/division.py": "rewriter/comparison/test_by_region.py",
     "rewriter/comparison/settings.py": "rewriter/comparison/test_by_region.py",
@@ -48,6 +62,7 @@ TESTED_BY = {
 }
 """Modules that are one subject with another one, and the file that tests both."""
 OF_A_PACKAGE = {
+    "rewriter/certifying/operators/test_operators.py",
     "rewriter/engine/test_metadata.py",
     "rewriter/engine/test_own_rules.py",
     "rewriter/engine/test_replacements.py",

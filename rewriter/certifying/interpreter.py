@@ -1,0 +1,250 @@
+"""Reads the original and the result as one computation, in which what both do alike is one value.
+
+Each node is looked up by what it does and by the values that it reads. So a node that both models have on the same values makes the
+same value, whatever it computes, and only what differs is asked of the solver: each value of the result whose name the original
+has. From there on it is the same value, so that each change is judged alone; what depends on one that is not proved is in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import default_opset, reads, subgraphs
+from ..opsets import facts, type_protos
+from ..opsets.facts import Kind
+from ..storage.payload import is_external
+from . import operators as _operators  # noqa: F401 # registers what they compute
+from . import terms
+from .calls import MODELS, Call, Require, repeated
+from .constants import constant
+from .model_reader import attributes_of, essence, needed_nodes
+from .prover import Prover, UnprovenError
+from .solver import z3
+from .tensors import NotModelledError, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .terms import Whole
+
+_MOST_TRIED = 4
+"""The number of nodes of the original with which one of the result is compared, whose inputs have to be shown to be equal."""
+
+
+class Interpreter:
+    """The values of two models. `read_original` comes first, and then `read_result`."""
+
+    def __init__(self, prover: Prover) -> None:
+        self._prover = prover
+        self._made: dict[tuple[Any, ...], Sequence[Value]] = {}
+        """The outputs of nodes, by what they do and the values that they read."""
+        self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], Sequence[Value]]]] = {}
+        """The inputs and outputs of nodes that are not modelled, by what they do."""
+        self._stored: dict[bytes, Value] = {}
+        self._kept: list[object] = []
+        """Values whose identity is part of a key."""
+        self._count = 0
+        self.original: dict[str, Value] = {}
+        self.result: dict[str, Value] = {}
+        self.changes: dict[str, UnprovenError | None] = {}
+        """The values of the result that are computed in another way, and why they are not proved, None where they are."""
+        self.doubts: dict[str, str] = {}
+        """For values of the result that depend on one that is not proved, which one."""
+
+    def read_original(self, model: ModelProto) -> None:
+        """Compute with the nodes of the original; what they require is taken to hold."""
+        for value in model.graph.input:
+            self.original[value.name] = self._input(value)
+        self._read(model, self.original, lambda condition, _: self._prover.assume(condition), None)
+
+    def read_result(self, model: ModelProto) -> None:
+        """Compute with the nodes of the result; what they require has to follow."""
+        for value in model.graph.input:
+            known = self.original.get(value.name)
+            self.result[value.name] = Unknown() if known is None else known
+            self._take_lengths(value, known)
+        self._read(model, self.result, self._prover.require, self.original)
+
+    # -- inputs and constants
+
+    def _input(self, value: ValueInfoProto) -> Value:
+        shape = type_protos.shape_of(value.type)
+        if value.type.WhichOneof("value") != "tensor_type" or shape is None:
+            return Unknown()
+        dims = tuple(self._length(dim, f"{value.name}[{axis}]") for axis, dim in enumerate(shape))
+        return opaque(f"input {value.name}", value.type.tensor_type.elem_type, dims)
+
+    def _length(self, dim: int | str | None, name: str) -> Whole:
+        return dim if isinstance(dim, int) else self._prover.length(f"length {dim or name}", dim or name)
+
+    def _take_lengths(self, value: ValueInfoProto, known: Value | None) -> None:
+        """Take over the lengths of an input that only the result states: those were asked for."""
+        for dim, length in zip(
+            type_protos.shape_of(value.type) or (), known.dims if isinstance(known, Tensor) else (), strict=False
+        ):
+            if isinstance(dim, int):
+                self._prover.assume(terms.equal(length, dim))
+
+    def _constant(self, tensor: TensorProto) -> Value:
+        key = TensorProto.FromString(tensor.SerializeToString())
+        key.ClearField("name")
+        key.ClearField("doc_string")
+        content = key.SerializeToString(deterministic=True)
+        if content not in self._stored:
+            self._stored[content] = self._constant_of(tensor)
+        return self._stored[content]
+
+    def _constant_of(self, tensor: TensorProto) -> Value:
+        if is_external(tensor):
+            return opaque(f"stored {len(self._stored)}", tensor.data_type, tuple(tensor.dims))
+        try:
+            return constant(tensor)
+        except NotModelledError:
+            return opaque(f"stored {len(self._stored)}", tensor.data_type, tuple(tensor.dims))
+
+    # -- nodes
+
+    def _read(self, model: ModelProto, values: dict[str, Value], require: Require, others: dict[str, Value] | None) -> None:
+        graph, opset = model.graph, default_opset(model.opset_import) or 1
+        functions = {(function.domain, function.name): function for function in model.functions}
+        for tensor in graph.initializer:
+            if tensor.name not in values:
+                values[tensor.name] = self._constant(tensor)
+        for sparse in graph.sparse_initializer:
+            values.setdefault(sparse.values.name, Unknown())
+        types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        for node in needed_nodes(graph):
+            key = essence(node, opset, functions)
+            outputs = self._outputs(node, opset, key, values, types, require, others is not None)
+            for name, value in zip(node.output, outputs, strict=False):
+                if name:
+                    values[name] = value if others is None else self._settled(name, value, others.get(name))
+            self._spread_doubts(node)
+
+    def _settled(self, name: str, value: Value, other: Value | None) -> Value:
+        """The value of the original, `other`, if it has one of this name, after an attempt to show that `value` is equal."""
+        if other is None or other is value:
+            return value
+        if self.changes.get(name) is None:
+            try:
+                self._require_same(other, value)
+                self.changes[name] = None
+            except UnprovenError as problem:
+                self.changes[name] = problem
+        return other
+
+    def _spread_doubts(self, node: NodeProto) -> None:
+        for name in filter(None, node.output):
+            if self.changes.get(name) is not None:
+                self.doubts[name] = name
+            elif (cause := next((self.doubts[read] for read in reads(node) if read in self.doubts), None)) is not None:
+                self.doubts[name] = cause
+
+    def _require_same(self, one: Value | None, other: Value | None) -> None:
+        """Raises UnprovenError where two values are not shown to be equal."""
+        if one is other:
+            return
+        try:
+            if isinstance(one, Tensor) and isinstance(other, Tensor):
+                self._prover.require_equal(one, other)
+                return
+            if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+                for pair in zip(one, other, strict=True):
+                    self._require_same(*pair)
+                return
+        except NotModelledError as reason:
+            raise UnprovenError(str(reason)) from None
+        raise UnprovenError("it is computed in another way")
+
+    def _outputs(
+        self,
+        node: NodeProto,
+        opset: int,
+        what: tuple[Any, ...],
+        values: dict[str, Value],
+        types: dict[str, TypeProto],
+        require: Require,
+        is_result: bool,
+    ) -> Sequence[Value]:
+        inputs = [values.get(name) if name else None for name in node.input]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        captured = [(name, values[name]) for name in sorted(set(reads(node)) - set(node.input)) if name in values]
+        named = captured if any(True for _ in subgraphs(node)) else []
+        key = (*what, *map(id, inputs), *((name, id(value)) for name, value in named))
+        if key not in self._made:
+            self._kept += [*inputs, *(value for _, value in named)]
+            self._made[key] = self._computed(node, opset, what, inputs, named, types, require, is_result)
+        return self._made[key]
+
+    def _computed(
+        self,
+        node: NodeProto,
+        opset: int,
+        what: tuple[Any, ...],
+        inputs: list[Value | None],
+        captured: list[tuple[str, Value]],
+        types: dict[str, TypeProto],
+        require: Require,
+        is_result: bool,
+    ) -> Sequence[Value]:
+        is_known = node.domain in DEFAULT_DOMAINS and not any(attribute.ref_attr_name for attribute in node.attribute)
+        call = Call(node.op_type, opset, attributes_of(node), inputs, len(node.output), require, self._prover.is_certain)
+        try:
+            if is_known and node.op_type in MODELS:
+                return [with_entries(each) if isinstance(each, Tensor) else each for each in MODELS[node.op_type](call)]
+        except NotModelledError:
+            pass
+        except UnprovenError as problem:
+            self.changes.update({name: problem for name in node.output if name})
+            return [self._unlike_others(types.get(name)) for name in node.output]
+        if is_known and _is_elementwise(node) and all(isinstance(value, Tensor) for value in inputs):
+            try:
+                return [self._elementwise(node, call, what, types)]
+            except NotModelledError:
+                pass
+        alike = self._alike.setdefault((*what, *(name for name, _ in captured)), [])
+        read = [*inputs, *(value for _, value in captured)]
+        for others, outputs in alike[:_MOST_TRIED] if is_result else ():
+            if len(others) == len(read) and self._are_same(others, read):
+                return outputs
+        outputs = [self._unlike_others(types.get(name)) for name in node.output]
+        alike.append((read, outputs))
+        return outputs
+
+    def _are_same(self, some: Iterable[Value | None], others: Iterable[Value | None]) -> bool:
+        try:
+            for pair in zip(some, others, strict=True):
+                self._require_same(*pair)
+        except UnprovenError:
+            return False
+        return True
+
+    def _elementwise(self, node: NodeProto, call: Call, what: tuple[Any, ...], types: dict[str, TypeProto]) -> Tensor:
+        """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
+        kind = types[node.output[0]].tensor_type.elem_type if node.output[0] in types else 0
+        if not kind or call.attr("broadcast", 0) or call.attr("axis") is not None:
+            raise NotModelledError("its type is unknown, or it broadcasts in an old way")
+        tensors = [call.tensor(index) for index in range(len(call.inputs))]
+        dims = call.broadcast(*tensors)
+        sources = [repeated(tensor, dims) for tensor in tensors]
+        kinds = [tensor.elem_type for tensor in tensors]
+        function = z3.Function(f"{what} {kinds}", *map(sort_of, kinds), sort_of(kind))
+        return Tensor(kind, dims, lambda index: function(*(terms.term(source(index)) for source in sources)))
+
+    def _unlike_others(self, kind: TypeProto | None) -> Value:
+        """A value of which nothing is known but its type."""
+        shape = None if kind is None else type_protos.shape_of(kind)
+        if kind is None or shape is None or kind.WhichOneof("value") != "tensor_type":
+            return Unknown()
+        self._count += 1
+        name = f"value {self._count}"
+        dims = tuple(
+            dim if isinstance(dim, int) else self._prover.length(f"length {name} {axis}") for axis, dim in enumerate(shape)
+        )
+        return opaque(name, kind.tensor_type.elem_type, dims)
+
+
+def _is_elementwise(node: NodeProto) -> bool:
+    row = facts.of(node.op_type)
+    return len(node.output) == 1 and row.kind is Kind.ELEMENTWISE and not row.has("may-draw") and node.op_type != "CastLike"

@@ -1,0 +1,119 @@
+"""Asks z3 whether a condition follows from what the original requires of its inputs, within a limit of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import terms
+from .solver import z3
+from .tensors import Tensor
+from .terms import Condition, Whole
+
+MILLISECONDS = 2_000
+"""The time for one question, at most."""
+_BOUNDS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 2_048)
+"""The largest lengths among which a counterexample is looked for, one after the other."""
+
+
+class UnprovenError(Exception):
+    """A condition was not shown to hold; `str()` is the reason. `lengths`: those of the inputs for which it may not hold."""
+
+    def __init__(self, reason: str, lengths: dict[str, int] | None = None) -> None:
+        super().__init__(reason)
+        self.lengths = lengths or {}
+
+
+class Prover:
+    """What is given, and questions about what follows from it. `seconds` is the time for all questions."""
+
+    def __init__(self, seconds: float) -> None:
+        self._solver = z3.Solver()
+        self._ends = time.monotonic() + seconds
+        self._lengths: dict[str, Any] = {}
+        self._count = 0
+
+    def length(self, name: str, shown: str = "") -> Any:
+        """An integer from 0 on, the same for the same name. `shown`: what it is called in counterexamples, "" for not at all."""
+        found = z3.Int(name)
+        self._solver.add(found >= 0)
+        if shown:
+            self._lengths[shown] = found
+        return found
+
+    def assume(self, condition: Condition) -> None:
+        """Take it that the condition holds."""
+        if condition is not True:
+            self._solver.add(terms.term(condition))
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether some lengths fulfil all that is assumed, as far as the solver finds them."""
+        return self._ask() == z3.sat
+
+    def is_certain(self, condition: Condition) -> bool:
+        """Whether the condition is shown to follow from what is assumed."""
+        if isinstance(condition, bool):
+            return condition
+        with self._assuming(z3.Not(condition)):
+            return self._ask() == z3.unsat
+
+    def require(self, condition: Condition, what: str) -> None:
+        """Raises UnprovenError where the condition is not shown to follow from what is assumed."""
+        if condition is True:
+            return
+        with self._assuming(z3.Not(terms.term(condition))):
+            answer = self._ask()
+            if answer == z3.unknown:
+                raise UnprovenError(f"the solver cannot tell {what}")
+            if answer == z3.sat:
+                raise UnprovenError(f"nothing shows {what}", self._smallest())
+
+    def require_equal(self, one: Tensor, other: Tensor) -> None:
+        """Raises UnprovenError where the two tensors are not shown to have the same type, lengths and elements."""
+        if one.elem_type != other.elem_type or one.rank != other.rank:
+            raise UnprovenError("it has another type or rank")
+        for axis, (size, wanted) in enumerate(zip(other.dims, one.dims, strict=True)):
+            self.require(terms.equal(size, wanted), f"that axis {axis} has the same length")
+        with self.inside(one.dims) as index:
+            before, after = one.at(index), other.at(index)
+            if not self.is_certain(terms.equal(before, after)) and terms.functions(before) != terms.functions(after):
+                raise UnprovenError("other operators compute it")
+            self.require(terms.equal(before, after), "that all elements are the same")
+
+    @contextmanager
+    def inside(self, dims: Sequence[Whole]) -> Iterator[tuple[Whole, ...]]:
+        """An index into a tensor with these lengths, of which nothing else is known."""
+        self._count += 1
+        index = tuple(z3.Int(f"index{self._count}_{axis}") for axis in range(len(dims)))
+        bounds = [z3.And(place >= 0, place < size) for place, size in zip(index, dims, strict=True)]
+        with self._assuming(*bounds):
+            yield index
+
+    @contextmanager
+    def _assuming(self, *conditions: Any) -> Iterator[None]:
+        self._solver.push()
+        self._solver.add(*conditions)
+        try:
+            yield
+        finally:
+            self._solver.pop()
+
+    def _ask(self, *more: Any) -> Any:
+        left = int(1000 * (self._ends - time.monotonic()))
+        if left <= 0:
+            raise UnprovenError("the time is up")
+        self._solver.set("timeout", min(left, MILLISECONDS))
+        return self._solver.check(*more)
+
+    def _smallest(self) -> dict[str, int]:
+        """Lengths of the inputs for which all that is assumed now holds, as small as possible; none where all of them are long."""
+        if all(self._ask(*self._at_most(bound)) != z3.sat for bound in _BOUNDS):
+            return {}
+        found = self._solver.model()
+        return {name: found.eval(length, model_completion=True).as_long() for name, length in self._lengths.items()}
+
+    def _at_most(self, bound: int) -> Iterable[Any]:
+        return [length <= bound for length in self._lengths.values()]

@@ -1,0 +1,122 @@
+"""Proves that original and result are equal, in a child process: the solver is a program in C++, and may take any time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import ModelProto
+
+from ..errors import ArgumentError
+from ..opsets import type_protos
+from ..process import child_call, serving
+from ..process.child import Child, Crashed, NotReady, serving_program
+from .certificate import Certificate, Proof
+
+if TYPE_CHECKING:
+    from .prover import UnprovenError
+
+SECONDS = 60.0
+"""The time for all questions to the solver."""
+_GRACE = 30.0
+"""The time for what is no question: reading the models, and building the terms."""
+_MEMORY = 4 << 30
+"""The memory of the child."""
+
+
+def require_solver() -> None:
+    """Raises ArgumentError where the solver is not installed."""
+    if find_spec("z3") is None:
+        raise ArgumentError("--certify needs the package z3-solver: pip install 'split-rewrite[certify]'")
+
+
+def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certificate:
+    """Prove what can be proved of `result`, the conversion of `original`. Both are serialized; large payloads may be elsewhere.
+
+    Nothing that the conversion found out is used: shapes are those of the inputs, and what onnx infers from these.
+    Raises: SystemLimitError where no child can be started.
+    """
+    try:
+        prepared = [_with_inferred_types(model) for model in (original, result)]
+    except (child_call.Refused, Crashed) as error:
+        return Certificate((), (), "", f"onnx cannot infer its types: {error}")
+    child = Child(serving_program(__name__), "-W", "ignore")
+    try:
+        request = json.dumps([*(model.hex() for model in prepared), seconds]).encode()
+        answer = json.loads(bytes(child.ask(request, seconds + _GRACE, _MEMORY)))
+    except (Crashed, NotReady) as error:
+        return Certificate((), (), "", f"the solver ended: {error}")
+    finally:
+        child.close()
+    outputs, changes = (tuple(Proof(**proof) for proof in answer.pop(name)) for name in ("outputs", "changes"))
+    return Certificate(outputs, changes, **answer)
+
+
+def _with_inferred_types(serialized: bytes) -> bytes:
+    """The model with the types that onnx infers from its inputs alone: what it declares of other values may be wrong."""
+    model = ModelProto.FromString(serialized)
+    del model.graph.value_info[:]
+    for output in model.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    return child_call.infer_model(model.SerializeToString())
+
+
+def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certificate:
+    """What can be proved of the outputs within `seconds`. The models have inferred types."""
+    import z3
+
+    from .interpreter import Interpreter
+    from .prover import Prover, UnprovenError
+
+    solver = f"z3 {z3.get_version_string()}"
+    names = [value.name for value in original.graph.output]
+    if _interface(original) != _interface(result):
+        return Certificate((), (), solver, "the result has other inputs or outputs")
+    prover = Prover(seconds)
+    interpreter = Interpreter(prover)
+    try:
+        interpreter.read_original(original)
+        if not prover.is_possible:
+            return Certificate((), (), solver, "the solver finds no lengths with which the original is valid")
+        interpreter.read_result(result)
+    except UnprovenError as error:
+        return Certificate((), (), solver, str(error))
+    changes = {name: _proof(name, problem) for name, problem in interpreter.changes.items()}
+    outputs: list[Proof] = []
+    for name in names:
+        cause = interpreter.doubts.get(name)
+        if cause is not None:
+            outputs.append(replace(changes[cause], name=name, reason=_about(cause, name) + changes[cause].reason))
+        else:
+            is_same = interpreter.original[name] is interpreter.result[name]
+            outputs.append(Proof(name, is_same, "" if is_same else "it is another value"))
+    return Certificate(tuple(outputs), tuple(changes.values()), solver)
+
+
+def _interface(model: ModelProto) -> tuple[list[tuple[str, str | None]], list[str]]:
+    """The inputs with their types, and the names of the outputs."""
+    inputs = [(value.name, type_protos.type_string(value.type)) for value in model.graph.input]
+    return inputs, [value.name for value in model.graph.output]
+
+
+def _proof(name: str, problem: UnprovenError | None) -> Proof:
+    return Proof(name, True) if problem is None else Proof(name, False, str(problem), problem.lengths)
+
+
+def _about(cause: str, name: str) -> str:
+    return "" if cause == name else f"'{cause}': "
+
+
+def serve() -> None:
+    """Answer requests of `certify`."""
+    serving.serve(_answer)
+
+
+def _answer(request: memoryview) -> bytes:
+    original, result, seconds = json.loads(bytes(request))
+    models = [onnx.ModelProto.FromString(bytes.fromhex(model)) for model in (original, result)]
+    return json.dumps(asdict(proofs(models[0], models[1], seconds))).encode()

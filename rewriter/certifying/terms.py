@@ -1,0 +1,155 @@
+"""Integers that are known, or terms over the open dimensions of a model, in the language of z3.
+
+A known integer is a Python int, so that most arithmetic needs no solver; so is a known condition a bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from .solver import z3
+
+Whole: TypeAlias = Any
+"""An integer: an int, or a term of the sort Int."""
+Condition: TypeAlias = Any
+"""A bool, or a term of the sort Bool."""
+Term: TypeAlias = Any
+"""A Whole, a Condition, or a term of the sort `DATA`."""
+
+DATA = z3.DeclareSort("Data")
+"""The sort of elements of which nothing is known but where they come from."""
+
+
+def simplified(value: Term) -> Term:
+    """The same term in a shorter form; a Python value where it is known."""
+    if isinstance(value, bool | int):
+        return value
+    found = z3.simplify(value)
+    if z3.is_int_value(found):
+        return found.as_long()
+    if z3.is_true(found) or z3.is_false(found):
+        return z3.is_true(found)
+    return found
+
+
+def term(value: Term) -> Any:
+    """The value as a term of z3."""
+    if isinstance(value, bool):
+        return z3.BoolVal(value)
+    return z3.IntVal(value) if isinstance(value, int) else value
+
+
+def equal(one: Term, other: Term) -> Condition:
+    """Whether both are equal."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other
+    return simplified(term(one) == term(other))
+
+
+def are_same(one: Whole, other: Whole) -> bool:
+    """Whether both integers are the same polynomial, and so are equal for all dimensions."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other
+    return z3.is_int_value(found := z3.simplify(term(one) - term(other), som=True)) and found.as_long() == 0
+
+
+def choice(condition: Condition, one: Term, other: Term) -> Term:
+    """`one` where the condition holds, else `other`."""
+    if isinstance(condition, bool):
+        return one if condition else other
+    return simplified(z3.If(condition, term(one), term(other)))
+
+
+def every(conditions: Iterable[Condition]) -> Condition:
+    """Whether all of the conditions hold."""
+    found = [condition for condition in conditions if condition is not True]
+    return simplified(z3.And([term(condition) for condition in found])) if found else True
+
+
+def some(conditions: Iterable[Condition]) -> Condition:
+    """Whether one of the conditions holds."""
+    return simplified(z3.Or([term(condition) for condition in conditions]))
+
+
+def negated(condition: Condition) -> Condition:
+    """Whether the condition does not hold."""
+    return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
+
+
+def functions(value: Term) -> set[str]:
+    """The names of the functions in a term of which nothing is known: where its elements come from, and what computes them."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = [term(value)]
+    while waiting:
+        each = waiting.pop()
+        if each.get_id() not in seen:
+            seen.add(each.get_id())
+            waiting += each.children()
+            if each.num_args() and each.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                found.add(each.decl().name())
+    return found
+
+
+def total(values: Iterable[Whole]) -> Whole:
+    """The sum of the integers."""
+    return simplified(sum(values))
+
+
+def product(values: Iterable[Whole]) -> Whole:
+    """The product of the integers; 1 where there are none."""
+    found: Whole = 1
+    for value in values:
+        found = found * value
+    return simplified(found)
+
+
+def smaller(one: Whole, other: Whole) -> Whole:
+    """The smaller one of two integers."""
+    if isinstance(one, int) and isinstance(other, int):
+        return min(one, other)
+    return choice(term(one) <= term(other), one, other)
+
+
+def larger(one: Whole, other: Whole) -> Whole:
+    """The larger one of two integers."""
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return choice(term(one) >= term(other), one, other)
+
+
+def within(value: Whole, low: Whole, high: Whole) -> Whole:
+    """The integer that is nearest to `value` among those from `low` to `high`."""
+    return smaller(larger(value, low), high)
+
+
+def floor(one: Whole, other: Whole) -> Whole:
+    """The quotient rounded down, of a divisor above 0."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one // other
+    return simplified(term(one) / term(other))
+
+
+def ceiling(one: Whole, other: Whole) -> Whole:
+    """The quotient rounded up, of a divisor above 0."""
+    return simplified(0 - floor(0 - one, other))
+
+
+def remainder(one: Whole, other: Whole) -> Whole:
+    """What is left of `one` after the quotient rounded down, of a divisor above 0."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one % other
+    return simplified(term(one) % term(other))
+
+
+def is_below(one: Whole, other: Whole) -> Condition:
+    """Whether `one` is less than `other`."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one < other
+    return simplified(term(one) < term(other))
+
+
+def is_most(one: Whole, other: Whole) -> Condition:
+    """Whether `one` is at most `other`."""
+    return negated(is_below(other, one))

@@ -1,0 +1,200 @@
+"""What is proved for all lengths, what is not, and for which lengths original and result differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from helpers import model
+
+from split_rewrite.rewriter import CompareError, Options, convert_version
+from split_rewrite.rewriter.certifying.certificate import Certificate
+from split_rewrite.rewriter.certifying.proving import certify
+from split_rewrite.rewriter.cli import command
+from split_rewrite.rewriter.engine.registry import simplify
+from split_rewrite.rewriter.graph.node import Node
+
+
+def certificate(before: str, opset: int, after: str, target: int) -> Certificate:
+    return certify(*(model(text, version).SerializeToString() for text, version in ((before, opset), (after, target))))
+
+
+HALVES = "g (float[N,M] x) => (float[a,b] y, float[c,d] z) { y, z = Split<axis = 1, num_outputs = 2>(x) }"
+SIZES = "g (float[N,M] x) => (float[a,b] y, float[c,d] z) <int64[1] o = {1}, int64[1] e = {2}, int64[1] u = {%d}> { s = Shape(x) m = Slice(s, o, e) n = Add(m, u) h = Div(n, e) r = Sub(m, h) p = Concat<axis = 0>(h, r) y, z = Split<axis = %d>(x, p) }"
+PARTS = "g (float[N,5] x) => (float[a,b] y, float[c,d] z) <int64[2] s = {2,3}> { y, z = Split<axis = 1>(x, s) }"
+UNSTACKED = "g (float[3,N] x) => (float[a] y) <int64 p = {%d}> { q = SplitToSequence<keepdims = 0>(x) y = SequenceAt(q, p) }"
+ROWS = "g (float[3,N] x) => (float[a] y) <int64[3] s = {1,1,1}, int64[1] a = {0}> { p, q, r = Split(x, s) y = Squeeze(q, a) }"
+WRONG = {
+    "the last part is one too short": (HALVES, 18, SIZES % (0, 1), 13),
+    "the axis of another end": (HALVES, 18, SIZES % (1, -2), 13),
+    "sizes swapped": (PARTS, 13, PARTS.replace("{2,3}", "{3,2}"), 13),
+    "outputs swapped": (PARTS, 13, PARTS.replace("y, z =", "z, y ="), 13),
+    "another part of a sequence": (UNSTACKED % 0, 13, ROWS, 13),
+    "a slice that begins too late": (
+        "g (float[N] x) => (float[a] y) <int64[1] s = {-2}, int64[1] e = {9}> { y = Slice(x, s, e) }",
+        13,
+        "g (float[N] x) => (float[a] y) <int64[1] s = {-1}, int64[1] e = {9}> { y = Slice(x, s, e) }",
+        13,
+    ),
+    "an end that cuts long axes": (
+        "g (float[N] x) => (float[a] y) <int64[1] s = {1}, int64[1] e = {9223372036854775807}> { y = Slice(x, s, e) }",
+        13,
+        "g (float[N] x) => (float[a] y) <int64[1] s = {1}, int64[1] e = {7}> { y = Slice(x, s, e) }",
+        13,
+    ),
+    "a Reshape that takes 0 for a copy": (
+        "g (float[N,0] x) => (float[a,b] y) <int64[2] s = {0,3}> { y = Reshape<allowzero = 1>(x, s) }",
+        14,
+        "g (float[N,0] x) => (float[a,b] y) <int64[2] s = {0,0}> { y = Reshape(x, s) }",
+        13,
+    ),
+    "a Gather from the wrong end": (
+        "g (float[N,M] x) => (float[a] y) <int64 i = {-1}> { y = Gather(x, i) }",
+        13,
+        "g (float[N,M] x) => (float[a] y) <int64 i = {0}> { y = Gather(x, i) }",
+        13,
+    ),
+    "a Concat in another order": (
+        "g (float[N] x, float[M] w) => (float[a] y) { y = Concat<axis = 0>(x, w) }",
+        13,
+        "g (float[N] x, float[M] w) => (float[a] y) { y = Concat<axis = 0>(w, x) }",
+        13,
+    ),
+    "a Pad on the other side": (
+        "g (float[N] x) => (float[a] y) <int64[2] p = {1,0}> { y = Pad(x, p) }",
+        13,
+        "g (float[N] x) => (float[a] y) <int64[2] p = {0,1}> { y = Pad(x, p) }",
+        13,
+    ),
+    "an Expand instead of a Tile": (
+        "g (float[N] x) => (float[a] y) <int64[1] r = {2}> { y = Tile(x, r) }",
+        13,
+        "g (float[N] x) => (float[a] y) <int64[1] r = {2}> { y = Expand(x, r) }",
+        13,
+    ),
+    "two axes exchanged": (
+        "g (float[N,M,K] x) => (float[a,b,c] y) { y = Transpose<perm = [1, 2, 0]>(x) }",
+        13,
+        "g (float[N,M,K] x) => (float[a,b,c] y) { y = Transpose<perm = [2, 0, 1]>(x) }",
+        13,
+    ),
+    "an axis of 1 that may be longer": (
+        "g (float[N,M] x) => (float[a,b] y) <int64[1] o = {1}> { y = Expand(x, o) }",
+        13,
+        "g (float[N,M] x) => (float[a,b] y) <int64[2] p = {1,1}> { y = Tile(x, p) z = Relu(y) }".replace(
+            "Tile(x, p)", "Slice(x, q, p)"
+        ).replace("<int64[2] p = {1,1}>", "<int64[2] p = {1,1}, int64[2] q = {0,0}>"),
+        13,
+    ),
+}
+"""An original and a wrong result, with their opsets."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_results_are_not_proved(name: str) -> None:
+    found = certificate(*WRONG[name])
+    assert not found.reason
+    assert not found.is_proved
+    assert any(output.lengths for output in found.outputs if not output.is_proved) or "[" not in name, found
+
+
+def test_a_difference_has_the_smallest_lengths() -> None:
+    found = certificate(*WRONG["the last part is one too short"])
+    assert [dict(output.lengths) for output in found.outputs] == [{"N": 0, "M": 1}] * 2
+    found = certificate(*WRONG["an end that cuts long axes"])
+    assert found.outputs[0].lengths["N"] == 8
+
+
+def test_what_is_not_modelled_is_not_proved() -> None:
+    text = "g (float[N] x) => (float[N] y) { y = Gelu(x) }"
+    other = "g (float[N] x) => (float[N] y) { y = Relu(x) }"
+    found = certificate(text, 20, other, 13)
+    assert str(found).startswith("0 of 1 outputs proved for all shapes, 0 of 1 changed values (z3 ")
+    assert str(found.outputs[0]) == "'y' is not proved: other operators compute it"
+
+
+def test_what_depends_on_a_doubtful_value_is_in_doubt() -> None:
+    before = "g (float[N] x) => (float[N] y, float[a] z) { h = Gelu(x) y = Relu(h) z = Neg(x) }"
+    after = "g (float[N] x) => (float[N] y, float[a] z) { h = Tanh(x) y = Relu(h) z = Neg(x) }"
+    found = certificate(before, 20, after, 13)
+    assert [(output.name, output.is_proved, output.reason) for output in found.outputs] == [
+        ("y", False, "'h': other operators compute it"),
+        ("z", True, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "g (float[N] x) => (float[N] y) { y = Dropout(x) }",
+        "g (float[N] x, float[N] w) => (float[N] y) { y = Relu(x) }",
+        "g (double[N] x) => (double[N] y) { y = Relu(x) }",
+        "g (float[N] x) => (float[N] z) { z = Relu(x) }",
+    ],
+)
+def test_another_interface_or_operator_is_not_proved(after: str) -> None:
+    found = certificate("g (float[N] x) => (float[N] y) { y = Relu(x) }", 13, after, 13)
+    assert not found.is_proved
+
+
+def test_two_draws_are_not_one() -> None:
+    before = "g (float[N] x) => (float[N] y, float[N] z) { y = RandomNormalLike(x) z = RandomNormalLike(x) }"
+    after = "g (float[N] x) => (float[N] y, float[N] z) { y = RandomNormalLike(x) z = Identity(y) }"
+    found = certificate(before, 13, after, 13)
+    assert [output.is_proved for output in found.outputs] == [True, False]
+
+
+def test_integers_that_may_overflow_are_not_numbers() -> None:
+    before = "g (int64[N] x) => (int64[N] y) <int64 t = {2}> { a = Mul(x, t) y = Div(a, t) }"
+    assert not certificate(before, 13, "g (int64[N] x) => (int64[N] y) { y = Identity(x) }", 13).is_proved
+
+
+RIGHT = {
+    "split by number": (HALVES, 13),
+    "split in equal parts": ("g (float[N,M] x) => (float[a,b] y, float[c,d] z) { y, z = Split<axis = 1>(x) }", 18),
+    "split to sequence": (
+        "g (float[N,6,K] x) => (float[a,b,c,d] y) <int64[2] s = {3,3}> { q = SplitToSequence<axis = 1>(x, s) y = ConcatFromSequence<axis = 0, new_axis = 1>(q) }",
+        17,
+    ),
+    "unbind": (
+        "g (float[N,3,K] x) => (float[a,b] y) <int64 p = {1}> { h = Relu(x) q = SplitToSequence<axis = 1, keepdims = 0>(h) y = SequenceAt(q, p) }",
+        11,
+    ),
+    "behind what is kept": (
+        "g (float[N,C,8,8] x, float[4,C,3,3] w) => (float[a,b,c,d] y, float[e,f,g,h] z) { v = Conv(x, w) y, z = Split<axis = 1, num_outputs = 2>(v) }",
+        11,
+    ),
+    "squeeze by axes": ("g (float[N,1,M] x) => (float[a,b] y) <int64[1] s = {1}> { y = Squeeze(x, s) }", 11),
+    "part of a shape": ("g (float[N,2,M] x) => (int64[2] y) { y = Shape<start = 1>(x) }", 13),
+}
+"""A model at opset 18, and the target."""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_conversions_are_proved(name: str) -> None:
+    text, target = RIGHT[name]
+    before = model(text, 18 if target != 18 else 13)
+    after = convert_version(before, target, compare="off").model
+    found = certify(before.SerializeToString(), after.SerializeToString())
+    assert found.is_proved, found
+
+
+def test_the_command_line_says_what_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(model(HALVES, 18), tmp_path / "in.onnx")
+    assert command.run(["-t", "13", "--certify", "-v", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "certified   2 of 2 outputs proved for all shapes, 2 of 2 changed values (z3 " in printed
+    assert "certified: 'y' is proved for all shapes" in printed
+
+
+def test_a_wrong_rule_is_found_at_the_lengths_where_it_differs() -> None:
+    @simplify("Slice", opset=13)
+    def cut_at_1000(node: Node) -> None:
+        node.set_input(2, node.op.int64([1000]))
+
+    text = "g (float[N] x) => (float[a] y) <int64[1] s = {1}, int64[1] e = {9223372036854775807}> { y = Slice(x, s, e) }"
+    options = {"rules": [cut_at_1000]}
+    assert convert_version(model(text, 13), 13, options=Options(**options)).report.comparison.status == "equal"
+    with pytest.raises(CompareError, match="outputs differ"):
+        convert_version(model(text, 13), 13, options=Options(**options, certify=True))
