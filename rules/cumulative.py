@@ -75,7 +75,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
     elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
     others = [other for other in range(rank) if other != axis]
     if not all(isinstance(node.dimension(other), int) for other in others):
-        node.caution("onnxruntime's Scan crashes if a dimension beside the axis is 0", only_if_empty=True)
+        node.caution("onnxruntime's Scan crashes if a dimension beside the axis is 0")
     shape = op.Shape(node.input(0))
     inner = op.Gather(shape, op.int64(others), axis=0)
     start = _filled(node, neutral, inner)

@@ -117,6 +117,7 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
     rows = [letter for letter in left[1] if letter not in right[1]]
     columns = [letter for letter in right[1] if letter not in left[1]]
     for letter in inner:
+        left, right = _repeated(node, letter, left, right), _repeated(node, letter, right, left)
         _warn_of_broadcast(node, letter, left, right)
     sizes = {letter: length(node, name, axis) for name, letters in (right, left) for axis, letter in enumerate(letters)}
     a = _as_matrices(node, left, batch, rows, inner, sizes)
@@ -148,6 +149,17 @@ def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: s
         return operand
     squeezed = node.op.Squeeze(name, axes=[letters.index(letter) for letter in gone])
     return squeezed, "".join(letter for letter in letters if letter not in gone)
+
+
+def _repeated(node: Node, letter: str, operand: _Operand, other: _Operand) -> _Operand:
+    """`operand` with the length that `other` has along a summed axis, where only that one is known: its own may be 1."""
+    name, letters = operand
+    shape, other_shape = node.proven_shape(name), node.proven_shape(other[0])
+    known = None if other_shape is None else other_shape[other[1].index(letter)]
+    axis = letters.index(letter)
+    if not isinstance(known, int) or known == 1 or (shape is not None and isinstance(shape[axis], int)):
+        return operand
+    return node.op.Expand(name, node.op.int64([known if place == axis else 1 for place in range(len(letters))])), letters
 
 
 def _warn_of_broadcast(node: Node, letter: str, left: _Operand, right: _Operand) -> None:

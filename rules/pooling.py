@@ -294,8 +294,8 @@ def average_as_convolution(node: Node) -> None:
     """With dilations, the node becomes a convolution with ones, divided by the number of elements in each window."""
     _drop_dilations_of_one(node)
     node.approximate = True  # runtimes have another kernel for 19, even where dilations are 1
-    _state_negative_padding(node)
     if not node.has_attr("dilations"):
+        _state_negative_padding(node)
         return
     kind = node.need_elem_type()
     if node.attr("count_include_pad", 0):

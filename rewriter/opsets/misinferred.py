@@ -67,9 +67,16 @@ def stated_shape(node: onnx.NodeProto, opset: int) -> list[int] | None:
     return next((list(attribute.ints) for attribute in node.attribute if attribute.name == "shape"), None)
 
 
-def cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
+def cuts_by_unknown_bounds(model: onnx.ModelProto) -> bool:
     known = constants(model)
-    return any(has_unknown_steps(node, known) for node, _ in nodes_with_opset(model))
+    return any(has_unknown_steps(node, known) or has_unknown_starts(node, known) for node, _ in nodes_with_opset(model))
+
+
+def has_unknown_starts(node: onnx.NodeProto, known: Container[str]) -> bool:
+    """Whether `node` is a Slice whose starts are not among the `known` values: onnx takes those that it cannot follow for 0, where
+    it follows the entries of a shape.
+    """
+    return node.op_type == "Slice" and len(node.input) > 2 and node.input[1] not in known
 
 
 def has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
@@ -100,7 +107,7 @@ def may_be_wrong(node: onnx.NodeProto, opset: int) -> bool:
 def _word(op_type: str, opset: int) -> str:
     """The condition under which onnx infers nodes of this operator wrongly at `opset`; "" where there is none."""
     word = facts.of(op_type).word("misinferred")
-    return "" if word == _OLD_AXES and opset >= 11 else word
+    return "" if word in _BELOW_11 and opset >= 11 else word
 
 
 def is_wrongly_inferred(
@@ -273,7 +280,24 @@ def _range_errs(found: _Inferred) -> bool:
         return bool(np.ceil(differences[0] / np.float64(delta[0])) != np.ceil(differences[1] / np.float64(delta[0])))
 
 
+def _branches_err(found: _Inferred) -> bool:
+    """Whether the inference of an If took a length of one branch for that of both, as below opset 11."""
+    branches = [attribute.g for attribute in found.node.attribute if attribute.type in GRAPH_TYPES]
+    for graph in branches:
+        for value, result in zip(graph.output, found.outputs, strict=False):
+            shape = shape_of(_element(value.type))
+            if result is None:
+                continue
+            if shape is None or len(shape) != len(result):
+                return True
+            if any(length is not None and length != own for length, own in zip(result, shape, strict=True)):
+                return True
+    return False
+
+
 _OLD_AXES = "old_axes"
+_BELOW_11 = (_OLD_AXES, "one_branch")
+"""Conditions that hold only below opset 11."""
 _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
     "last_window": lambda attribute: (
         (attribute.name == "ceil_mode" and attribute.i != 0)
@@ -293,6 +317,7 @@ _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "last_window": _window_errs,
     "transposed_lengths": _transposed_errs,
     _OLD_AXES: _old_axes_err,
+    "one_branch": _branches_err,
     "scaled_lengths": _scale_errs,
     "length_of_floats": _range_errs,
 }

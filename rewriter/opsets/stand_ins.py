@@ -12,7 +12,14 @@ from ..onnx_model.all_nodes import constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset
 from . import facts
-from .misinferred import WRONG_SYMBOLS, cuts_by_unknown_steps, has_unknown_steps, keeps_its_input, stated_shape
+from .misinferred import (
+    WRONG_SYMBOLS,
+    cuts_by_unknown_bounds,
+    has_unknown_starts,
+    has_unknown_steps,
+    keeps_its_input,
+    stated_shape,
+)
 
 _STAND_INS = "split_rewrite.stand_ins"
 
@@ -21,7 +28,7 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {default_opset(entries) or 0 for entries in imports}
-    if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_steps(model)):
+    if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_bounds(model)):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:
         return True
@@ -45,9 +52,10 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
         is_kept, is_cut_anyhow = keeps_its_input(node.op_type, opset), has_unknown_steps(node, known)
-        is_cut_wrongly = (node.op_type, opset) == WRONG_SYMBOLS and len(node.input) in _SLICES
+        slices = _SLICES_FROM_ANYWHERE if has_unknown_starts(node, known) else _SLICES
+        is_cut_wrongly = slices is _SLICES_FROM_ANYWHERE or (node.op_type, opset) == WRONG_SYMBOLS
         shape = stated_shape(node, opset)
-        if shape is None and not (is_kept or is_cut_anyhow or is_cut_wrongly):
+        if shape is None and not (is_kept or is_cut_anyhow or (is_cut_wrongly and len(node.input) in slices)):
             continue
         replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
         if is_kept:
@@ -62,11 +70,11 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
             node.domain, node.op_type = _STAND_INS, function.name
             del node.input[1:], node.attribute[:]
         else:
-            node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
+            node.domain, node.op_type = _STAND_INS, slices[len(node.input)].name
     if functions or any(before.op_type == "Slice" for before in replaced.values()):
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
-        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW, *functions.values()))
+        model.functions.extend((*_SLICES.values(), *_SLICES_FROM_ANYWHERE.values(), _CUT_ANYHOW, *functions.values()))
     return replaced
 
 
@@ -90,6 +98,21 @@ def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
 
 _SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
 """The stand-ins for Slice by their number of inputs, because a call cannot pass an absent input to a function."""
+
+
+def _slice_from_anywhere(inputs: int) -> onnx.FunctionProto:
+    names = ["data", "starts", "ends", "axes", "steps"][:inputs]
+    bounds = ", ".join(["starts", "reached", *names[3:]])
+    body = f"{{ zero = Sub (starts, starts)\n reached = Add (ends, zero)\n part = Slice (data, {bounds}) }}"
+    return onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : 18]> SliceFromAnywhere{inputs} ({", ".join(names)}) => (part) {body}'
+    )
+
+
+_SLICES_FROM_ANYWHERE = {inputs: _slice_from_anywhere(inputs) for inputs in (3, 4, 5)}
+"""The stand-ins for Slice from starts that are computed: where onnx cannot follow these, it cannot follow the ends either, as which
+it infers nothing.
+"""
 
 
 def _slice_by_unknown_bounds() -> onnx.FunctionProto:

@@ -42,15 +42,19 @@ def difference_from_zero(node: Node) -> None:
 
 @express("Div", opset=13, exact=False)
 def product_with_the_reciprocal(node: Node) -> None:
-    """The divisor becomes its reciprocal, which is stored if it is constant, and the data is multiplied by that."""
-    if not _is_float(node):
-        return
+    """The divisor becomes its reciprocal, which is stored if it is constant, and the data is multiplied by that.
+
+    The reciprocals of the smallest numbers are infinite. A float16 that is computed is often so small.
+    """
     op, divisor = node.op, node.constant(1)
-    if divisor is not None and (divisor != 0).all():
-        inverse = op.const((1 / divisor.astype(np.float64)).astype(divisor.dtype), divisor.dtype)
-    else:
-        inverse = op.Reciprocal(node.input(1))
-    node.become.Mul(node.input(0), inverse)
+    if not _is_float(node) or (divisor is None and node.elem_type() == TensorProto.FLOAT16):
+        return
+    if divisor is None or (divisor == 0).any():
+        node.become.Mul(node.input(0), op.Reciprocal(node.input(1)))
+        return
+    inverse = (1 / divisor.astype(np.float64)).astype(divisor.dtype)
+    if np.isfinite(inverse).all():
+        node.become.Mul(node.input(0), op.const(inverse, divisor.dtype))
 
 
 @express("Reciprocal", opset=13)
@@ -138,9 +142,9 @@ def rectified(node: Node) -> None:
 
 @express("LeakyRelu", opset=13, exact=False)
 def larger_of_two_slopes(node: Node) -> None:
-    """For a slope up to 1, the maximum of the data and its product with the slope."""
+    """For a slope above 0 and up to 1, the maximum of the data and its product with the slope."""
     slope = node.attr("alpha", 0.01)
-    if 0 <= slope <= 1:
+    if 0 < slope <= 1:
         node.become.Max(node.input(0), node.op.Mul(node.input(0), node.op.const(slope, node.need_elem_type())))
 
 
@@ -155,7 +159,7 @@ def with_a_stored_slope(node: Node) -> None:
 def from_two_rectifications(node: Node) -> None:
     """The positive part of the data less the product of the finite slope and the positive part of the negated data."""
     slope = node.constant(1)
-    if not _is_float(node) or (slope is not None and not np.isfinite(slope).all()):
+    if not _is_float(node) or slope is None or not np.isfinite(slope).all():
         return
     op, data = node.op, node.input(0)
     node.become.Sub(op.Relu(data), op.Mul(op.Relu(op.Neg(data)), node.input(1)))

@@ -157,8 +157,10 @@ def along_one_axis(node: Node) -> None:
     if shapes is None:
         return
     rank = len(shapes[0])
-    axis = node.attr("axis", 0 if node.op_type in ("Split", "Gather") else -1) % rank
-    is_flattened = facts.of(node.op_type).kind is Kind.NORMALIZES and node.opset < 13
+    is_normalized = facts.of(node.op_type).kind is Kind.NORMALIZES
+    is_flattened = is_normalized and node.opset < 13
+    usual = 0 if not is_normalized else 1 if is_flattened else -1
+    axis = node.attr("axis", usual) % rank
     merged = _merged(shapes[:1], {axis: "worked on"})
     if len(merged.groups) >= rank or (is_flattened and axis != rank - 1):
         return

@@ -186,7 +186,7 @@ def copies_in_a_row(node: Node) -> None:
         before = (1,) * (rank - len(before)) + before
         value = op.Reshape(value, op.int64([*before]))
     counts = [new // old for old, new in zip(before, after, strict=True)]
-    if max(counts) > _MOST_COPIES or all(count == 1 for count in counts):
+    if all(count == 1 for count in counts) or max(counts) > _MOST_COPIES:
         return
     for axis, count in enumerate(counts):
         if count > 1:

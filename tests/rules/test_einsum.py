@@ -108,7 +108,6 @@ def cautions(text):
     "inputs, equation, axes",
     [
         ("float[A,B] x, float[C,D] y", "ij,jk->ik", "dimension 1 of 'x' and dimension 0 of 'y'"),
-        ("float[A,3] x, float[C,D] y", "ij,jk->ik", "dimension 1 of 'x' and dimension 0 of 'y'"),
         ("float[?,?] x, float[?,?] y", "ij,kj->ik", "dimension 1 of 'x' and dimension 1 of 'y'"),
         ("float[A] x, float[B] y", "i,i->", "dimension 0 of 'x' and dimension 0 of 'y'"),
         ("float[A,B] x, float[C] y", "ij,i->j", "dimension 0 of 'x' and dimension 0 of 'y'"),
@@ -195,3 +194,14 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize("target", [11, 8])
+def test_a_length_of_1_is_repeated_to_the_known_one(length, target):
+    text = 'g (float[2,3] x, float[N,4] y) => (float[2,4] o) { o = Einsum <equation="ij,jk->ik"> (x, y) }'
+    x, y = (np.random.default_rng(length).standard_normal(shape).astype(np.float32) for shape in ((2, 3), (length, 4)))
+    result = convert_version(model(text, 12), target)
+    assert not [remark for remark in result.report.remarks if remark.kind == "warning"]
+    (found,) = run(result.model, {"x": x, "y": y})
+    np.testing.assert_allclose(found, x @ np.broadcast_to(y, (3, 4)), rtol=1e-6)

@@ -90,6 +90,12 @@ def test_refuses_automatic_padding_that_skips_elements(side):
     assert f"auto_pad SAME_{side} needs a padding of [-2], which is negative" in refusal(_skipping(1, 3, side), 18)
 
 
+@pytest.mark.parametrize("target", [18, 9])
+def test_refuses_automatic_padding_beside_dilations_also_where_another_axis_skips_elements(target):
+    text = 'g (float[1,1,5,6] x) => (float[1,1,A,B] y) {y = AveragePool <kernel_shape=[3,1], auto_pad="SAME_UPPER", strides=[1,2], dilations=[2,1]> (x)}'
+    assert "auto_pad" in refusal(model(text, 21), target)
+
+
 @pytest.mark.parametrize("side", ["UPPER", "LOWER"])
 def test_automatic_padding_that_leaves_out_the_last_element_is_written_out(side):
     """onnxruntime takes auto_pad there from 19 on only."""

@@ -200,3 +200,17 @@ def test_the_rank_is_certain_where_lengths_alone_are_not(text: str, shape: tuple
     assert inferred is not None
     (found,) = [value.type for value in inferred.graph.value_info if value.name == "h"]
     assert type_protos.shape_of(found) == shape
+
+
+@pytest.mark.parametrize(
+    ("opset", "other", "shape"), [(7, "[6,4]", None), (10, "[N,6]", None), (10, "[2,3]", (2, 3)), (11, "[6,4]", None)]
+)
+def test_a_length_of_one_branch_is_not_that_of_both(opset: int, other: str, shape: tuple[int, ...] | None) -> None:
+    made = "w = Constant <value = float[2,3] {1,2,3,4,5,6}> ()" if other == "[2,3]" else "w = Reshape (x, s)"
+    text = f"g (float[N,6] x, bool c, int64[2] s) => (float y) {{ y = If (c) <else_branch = e () => (float z) {{ z = Constant <value = float[2,3] {{1,2,3,4,5,6}}> () }}, then_branch = t () => (float w) {{ {made} }}> }}"
+    proto = model(text, opset)
+    for value in (proto.graph.output[0], *(attribute.g.output[0] for attribute in proto.graph.node[0].attribute)):
+        value.type.tensor_type.ClearField("shape")
+    inferred = inference.infer_model(proto)
+    assert inferred is not None
+    assert type_protos.shape_of(inferred.graph.output[0].type) == shape

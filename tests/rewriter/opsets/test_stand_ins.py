@@ -102,3 +102,28 @@ def test_the_shape_that_a_reshape_below_opset_5_states_is_known() -> None:
     assert inferred_shapes(source)["b"] == (None, 2, 6)
     source = model("g (float[N,3,4] x) => (float[A,B] y) { a = Reshape <shape = [-1, 12]> (x) y = Softmax (a) }", 4)
     assert [node.op_type for node in convert_version(source, 13).model.graph.node] == ["Reshape", "Softmax"]
+
+
+@pytest.mark.parametrize(
+    ("opset", "start", "shape"),
+    [
+        (11, "v", None),
+        (18, "v", None),
+        (18, "Neg (v)", None),
+        (10, "Reshape (one, all)", None),
+        (18, "Reshape (one, all)", None),
+        (18, "Concat <axis = 0> (one)", ("B", "P", 1, 3)),
+    ],
+)
+def test_a_slice_from_a_start_that_is_computed_does_not_start_at_0(
+    opset: int, start: str, shape: tuple[int | str, ...] | None
+) -> None:
+    made = f"s = {start}" if "(" in start else "s = Identity (v)"
+    text = f"g (float[B,P,1,1] x, int64[1] v) => (float[a,b,c,d] y) <int64[1] one = {{1}}, int64[1] all = {{-1}}, int64[1] e = {{3}}, int64[4] sizes = {{2,1,3,1}}> {{ {made} w = Slice (sizes, s, e) y = Expand (x, w) }}"
+    proto = model(text, opset)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    inferred = inference.infer_model(proto)
+    assert inferred is not None
+    assert [node.op_type for node in inferred.graph.node][1:] == ["Slice", "Expand"]
+    found = type_protos.shape_of(inferred.graph.output[0].type)
+    assert found == shape

@@ -364,3 +364,25 @@ def test_an_infinite_slope_is_refused(tmp_path: Path) -> None:
     infinite = model("g (float[2] x) => (float[2] y) <float[2] s = {1, 2}> { y = PRelu(x, s) }", 13)
     infinite.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([0.5, np.inf], np.float32), "s"))
     assert "PRelu" in refused_for(tmp_path, ["Relu", "Neg", "Mul", "Sub"], infinite)
+
+
+def test_a_slope_that_may_be_infinite_is_refused(tmp_path: Path) -> None:
+    proto = model("g (float[2] x, float[2] s) => (float[2] y) { y = PRelu(x, s) }", 13)
+    assert "PRelu" in refused_for(tmp_path, ["Relu", "Neg", "Mul", "Sub"], proto)
+
+
+def test_a_slope_of_0_is_no_product(tmp_path: Path) -> None:
+    proto = model("g (float[2] x) => (float[2] y) { y = LeakyRelu<alpha = 0.0>(x) }", 13)
+    assert "LeakyRelu" in refused_for(tmp_path, ["Max", "Mul"], proto)
+
+
+@pytest.mark.parametrize("allowed", [["Mul"], ["Mul", "Reciprocal"]])
+def test_a_reciprocal_that_is_infinite_is_refused(tmp_path: Path, allowed: list[str]) -> None:
+    proto = model("g (float[2] x) => (float[2] y) <float d = {1.0}> { y = Div(x, d) }", 13)
+    proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(1e-39, np.float32), "d"))
+    assert "Div" in refused_for(tmp_path, allowed, proto)
+
+
+def test_a_divisor_of_float16_that_is_computed_is_refused(tmp_path: Path) -> None:
+    proto = model("g (float16[2] x, float16[2] d) => (float16[2] y) { y = Div(x, d) }", 13)
+    assert "Div" in refused_for(tmp_path, ["Mul", "Reciprocal"], proto)

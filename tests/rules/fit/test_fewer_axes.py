@@ -191,6 +191,14 @@ def test_an_operator_without_a_form_of_fewer_dimensions_is_refused(tmp_path: Pat
     assert "the rank of 'r' is 5, not at most 4" in refused(tmp_path, ["Reshape", "NonZero"], text)
 
 
+@pytest.mark.parametrize("opset", [11, 12])
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_a_softmax_over_all_axes_from_one_on_is_refused(op_type: str, opset: int, tmp_path: Path) -> None:
+    text = f"g (float[24,3] x) => (float[24,3] y) <int64[5] h = {{2,3,2,2,3}}, int64[2] b = {{24,3}}> {{ r = Reshape(x, h) t = {op_type}(r) y = Reshape(t, b) }}"
+    with pytest.raises(rewriter.UnconvertibleError, match="the rank of 'r' is 5, not at most 4"):
+        convert_version(model(text, opset), opset, options=for_a_list(tmp_path, [op_type, "Reshape"], MOST_4))
+
+
 def test_open_and_empty_dimensions_are_refused(tmp_path: Path) -> None:
     text = "g (float[n,2,2,3] x) => (float[n,2,2,3] y) <int64[5] h = {-1,2,2,3,1}, int64[4] b = {-1,2,2,3}> { r = Reshape(x, h) t = Relu(r) y = Reshape(t, b) }"
     assert "the rank of 'r' is 5, not at most 4" in refused(tmp_path, ["Reshape", "Relu"], text)
