@@ -191,18 +191,12 @@ class Interpreter:
         is_known = node.domain in DEFAULT_DOMAINS and not any(attribute.ref_attr_name for attribute in node.attribute)
         call = Call(node.op_type, opset, attributes_of(node), inputs, len(node.output), require, self._prover.is_certain)
         try:
-            if is_known and node.op_type in MODELS:
-                return [with_entries(each) if isinstance(each, Tensor) else each for each in MODELS[node.op_type](call)]
-        except NotModelledError:
-            pass
+            known = self._modelled(node, call, what, types) if is_known else None
         except UnprovenError as problem:
             self.changes.update({name: problem for name in node.output if name})
             return [self._unlike_others(types.get(name)) for name in node.output]
-        if is_known and _is_elementwise(node) and all(isinstance(value, Tensor) for value in inputs):
-            try:
-                return [self._elementwise(node, call, what, types)]
-            except NotModelledError:
-                pass
+        if known is not None:
+            return known
         alike = self._alike.setdefault((*what, *(name for name, _ in captured)), [])
         read = [*inputs, *(value for _, value in captured)]
         for others, outputs in alike[:_MOST_TRIED] if is_result else ():
@@ -211,6 +205,18 @@ class Interpreter:
         outputs = [self._unlike_others(types.get(name)) for name in node.output]
         alike.append((read, outputs))
         return outputs
+
+    def _modelled(self, node: NodeProto, call: Call, what: tuple[Any, ...], types: dict[str, TypeProto]) -> Sequence[Value] | None:
+        """The outputs of a node that can be said in the language of the solver, else None. Raises UnprovenError."""
+        try:
+            if node.op_type in MODELS:
+                return [with_entries(each) if isinstance(each, Tensor) else each for each in MODELS[node.op_type](call)]
+        except NotModelledError:
+            pass
+        try:
+            return [self._elementwise(node, call, what, types)] if _is_elementwise(node) else None
+        except NotModelledError:
+            return None
 
     def _are_same(self, some: Iterable[Value | None], others: Iterable[Value | None]) -> bool:
         try:

@@ -260,8 +260,5 @@ def test_no_form_stores_a_number_for_each_of_many_elements(allowed: str, text: s
 @pytest.mark.parametrize("op_type", ["Expand", "Tile"])
 def test_a_scalar_is_not_repeated(op_type: str, tmp_path: Path) -> None:
     text = f"g (float x) => (float y) <int64[0] e = {{}}> {{ y = {op_type}(x, e) }}"
-    with pytest.raises(
-        rewriter.UnconvertibleError,
-        match=f"NPU 1 does not allow it: it is not among the operators; there is no other form of {op_type}",
-    ):
+    with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it: it is not among the operators"):
         same_as_written(tmp_path, ["Concat", "Reshape"], text, {"x": np.array(2, np.float32)})
