@@ -52,5 +52,5 @@ class Certificate:
 
     @property
     def is_proved(self) -> bool:
-        """Whether all outputs are proved."""
-        return not self.reason and all(output.is_proved for output in self.outputs)
+        """Whether all outputs are proved, and that the result runs wherever the original does."""
+        return not self.reason and all(proof.is_proved for proof in (*self.outputs, *self.changes))

@@ -21,7 +21,7 @@ from . import operators as _operators  # noqa: F401 # registers what they comput
 from . import terms
 from .calls import MODELS, Call, Require, repeated
 from .constants import constant
-from .model_reader import attributes_of, essence, needed_nodes
+from .model_reader import attributes_of, essence, needed_outputs
 from .prover import Prover, UnprovenError
 from .solver import z3
 from .tensors import NotModelledError, Tensor, Unknown, Value, opaque, sort_of, with_entries
@@ -113,9 +113,11 @@ class Interpreter:
         for sparse in graph.sparse_initializer:
             values.setdefault(sparse.values.name, Unknown())
         types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
-        for node in needed_nodes(graph):
+        needed = set() if others is not None else needed_outputs(graph)
+        for node in graph.node:
             key = essence(node, opset, functions)
-            outputs = self._outputs(node, opset, key, values, types, require, others is not None)
+            is_run = others is not None or not needed.isdisjoint(node.output)
+            outputs = self._outputs(node, opset, key, values, types, require if is_run else _nothing, others is not None)
             for name, value in zip(node.output, outputs, strict=False):
                 if name:
                     values[name] = value if others is None else self._settled(name, value, others.get(name))
@@ -249,6 +251,10 @@ class Interpreter:
             dim if isinstance(dim, int) else self._prover.length(f"length {name} {axis}") for axis, dim in enumerate(shape)
         )
         return opaque(name, kind.tensor_type.elem_type, dims)
+
+
+def _nothing(*_: object) -> None:
+    """Require nothing of a node of the original that runtimes need not run."""
 
 
 def _is_elementwise(node: NodeProto) -> bool:

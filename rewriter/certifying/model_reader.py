@@ -27,15 +27,13 @@ def meaning(op_type: str, opset: int) -> int:
     return version
 
 
-def needed_nodes(graph: GraphProto) -> list[NodeProto]:
-    """The nodes that outputs of the graph depend on, in their order: runtimes run no others."""
+def needed_outputs(graph: GraphProto) -> set[str]:
+    """The values that outputs of the graph depend on: runtimes need not make others."""
     wanted = {value.name for value in graph.output}
-    found: list[NodeProto] = []
     for node in reversed(graph.node):
         if wanted.intersection(node.output):
             wanted.update(reads(node))
-            found.append(node)
-    return found[::-1]
+    return wanted
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:

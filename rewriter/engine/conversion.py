@@ -190,6 +190,7 @@ class Engine(Walk):
                 break
             calls.check()
             node = pending.pop()
+            node.waits = False
             if node.proto.domain and not node.settled:
                 pending += self._queue(node, self._replace(node, origin), origin)
                 continue
@@ -215,6 +216,7 @@ class Engine(Walk):
         """The nodes that stand in the place of `node` now, the last of them first."""
         if node.generation == MOST_GENERATIONS and results != [node]:
             self._rules.raise_endless(origin[0])
+        node.waits = results[:1] != [node]
         for each in results:
             if each is not node:
                 each.lineage, each.generation = node.lineage, node.generation + 1

@@ -31,7 +31,7 @@ class Tidying:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._computed: dict[tuple[object, ...], tuple[str, NodeProto]] = {}
+        self._computed: dict[tuple[object, ...], tuple[str, Task]] = {}
         self._standing = Standing(scope)
         self._takes_initializers = scope.constants.takes_initializers
         self.position = 0
@@ -130,15 +130,15 @@ class Tidying:
         op_type, output = proto.op_type, node.output(0)
         if op_type in _NOT_COMPARED:
             return None
-        key = (op_type, node.opset, *self._essence(proto))
-        found, maker = self._computed.setdefault(key, (output, proto))
-        if found != output and not (maker.output[:] == [found] and key[2:] == self._essence(maker)):  # a rule changed it since then
-            found, _ = self._computed[key] = (output, proto)
+        inputs = map(self._scope.resolve, proto.input[:])
+        essences = sorted(map(_without_name, proto.attribute[:]))
+        key = (op_type, node.opset, *inputs, *essences)
+        found, maker = self._computed.setdefault(key, (output, node))
+        if found != output and (
+            maker.proto is proto or maker.waits
+        ):  # a rule gave the name to another node, or put this one before it
+            found, _ = self._computed[key] = (output, node)
         return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
-
-    def _essence(self, proto: NodeProto) -> tuple[object, ...]:
-        """What a node does apart from its operator: its inputs, and its attributes in an order."""
-        return (*map(self._scope.resolve, proto.input[:]), *sorted(map(_without_name, proto.attribute[:])))
 
     def _give_name(self, node: Task, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name` instead, which is a name of the author, so that no Identity is needed."""
