@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import terms
-from .tensors import NotModelledError, Tensor, Unknown, Value, with_entries
+from .tensors import NotModelledError, Tensor, Value, with_entries
 from .terms import Condition, Whole
 
 Require: TypeAlias = Callable[[Condition, str], None]
@@ -49,7 +49,7 @@ class Call:
     def sequence(self, index: int) -> tuple[Tensor, ...]:
         """The input, a sequence. Raises NotModelledError where its length is open."""
         value = self.inputs[index] if self.has(index) else None
-        if value is None or isinstance(value, Tensor | Unknown):
+        if not isinstance(value, tuple):
             raise NotModelledError("the length of a sequence is open")
         return value
 

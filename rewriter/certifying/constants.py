@@ -13,6 +13,9 @@ from .solver import z3
 from .tensors import MOST_ENTRIES, WHOLE, NotModelledError, Tensor, of_entries, opaque
 from .terms import DATA, Term
 
+_MOST_OF_DATA = 64
+"""The number of elements, other than integers, up to which each has a term of its own: there are many small weights."""
+
 
 def constant(value: np.ndarray | TensorProto) -> Tensor:
     """The tensor with this value. Equal elements are one term; of others, nothing says that they differ."""
@@ -21,7 +24,7 @@ def constant(value: np.ndarray | TensorProto) -> Tensor:
     if array.dtype == object:
         raise NotModelledError("it is a constant of strings")
     raw = array.tobytes()
-    if array.size > MOST_ENTRIES:
+    if array.size > (MOST_ENTRIES if kind in WHOLE else _MOST_OF_DATA):
         return opaque(f"constant {kind} {array.shape} {hashlib.sha256(raw).hexdigest()}", kind, array.shape)
     entries = np.empty(array.shape, object)
     element = _element_of(kind)

@@ -24,7 +24,7 @@ from .constants import constant
 from .model_reader import attributes_of, essence, needed_outputs
 from .prover import Prover, UnprovenError
 from .solver import z3
-from .tensors import NotModelledError, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .tensors import NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
 
 _MOST_TRIED = 4
@@ -150,6 +150,9 @@ class Interpreter:
             if isinstance(one, Tensor) and isinstance(other, Tensor):
                 self._prover.require_equal(one, other)
                 return
+            if isinstance(one, Parts) and isinstance(other, Parts) and _are_cut_alike(one, other):
+                self._require_same(one.tensor, other.tensor)
+                return
             if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
                 for pair in zip(one, other, strict=True):
                     self._require_same(*pair)
@@ -246,11 +249,13 @@ class Interpreter:
         if kind is None or shape is None or kind.WhichOneof("value") != "tensor_type":
             return Unknown()
         self._count += 1
-        name = f"value {self._count}"
-        dims = tuple(
-            dim if isinstance(dim, int) else self._prover.length(f"length {name} {axis}") for axis, dim in enumerate(shape)
-        )
+        name = f"{terms.UNKNOWN}{self._count}"
+        dims = tuple(dim if isinstance(dim, int) else self._prover.length(f"{name} axis {axis}") for axis, dim in enumerate(shape))
         return opaque(name, kind.tensor_type.elem_type, dims)
+
+
+def _are_cut_alike(one: Parts, other: Parts) -> bool:
+    return (one.axis, one.size, one.is_flat) == (other.axis, other.size, other.is_flat)
 
 
 def _nothing(*_: object) -> None:

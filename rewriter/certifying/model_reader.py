@@ -50,8 +50,9 @@ def essence(node: NodeProto, opset: int, functions: Mapping[tuple[str, str], Fun
         called = [essence(inner, opset, functions) for inner in function.node]
         named = [(*function.input, *function.output), *((*inner.input, *inner.output) for inner in function.node)]
         return ("function", drawn, *called, *named, *sorted(map(_attribute_essence, node.attribute)))
-    own = (node.domain, node.op_type, meaning(node.op_type, opset), len(node.output), drawn)
-    defaults = _defaults(node.op_type, opset)
+    is_onnx = node.domain in DEFAULT_DOMAINS
+    own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn)
+    defaults = _defaults(node.op_type, opset) if is_onnx else ()
     stated = (raw for each in node.attribute if (raw := _attribute_essence(each)) not in defaults)
     return (*own, *sorted(stated), *_inner_meanings(node, opset))
 

@@ -12,8 +12,8 @@ from .solver import z3
 from .tensors import Tensor
 from .terms import Condition, Whole
 
-MILLISECONDS = 2_000
-"""The time for one question, at most."""
+EFFORT = 100_000_000
+"""The effort for one question, in steps that z3 counts: some two seconds, on any machine the same."""
 _BOUNDS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 2_048)
 """The largest lengths among which a counterexample is looked for, one after the other."""
 
@@ -31,14 +31,15 @@ class Prover:
 
     def __init__(self, seconds: float) -> None:
         self._solver = z3.Solver()
+        self._solver.set("rlimit", EFFORT)
         self._ends = time.monotonic() + seconds
         self._lengths: dict[str, Any] = {}
         self._count = 0
 
     def length(self, name: str, shown: str = "") -> Any:
-        """An integer from 0 on, the same for the same name. `shown`: what it is called in counterexamples, "" for not at all."""
+        """An integer from 0 to 2^31, the same for the same name. `shown`: its name in counterexamples, "" where it is in none."""
         found = z3.Int(name)
-        self._solver.add(found >= 0)
+        self._solver.add(found >= 0, found < 1 << 31)
         if shown:
             self._lengths[shown] = found
         return found
@@ -69,7 +70,7 @@ class Prover:
             if answer == z3.unknown:
                 raise UnprovenError(f"the solver cannot tell {what}")
             if answer == z3.sat:
-                raise UnprovenError(f"nothing shows {what}", self._smallest())
+                raise UnprovenError(f"nothing shows {what}", {} if terms.is_about_unknown(condition) else self._smallest())
 
     def require_equal(self, one: Tensor, other: Tensor) -> None:
         """Raises UnprovenError where the two tensors are not shown to have the same type, lengths and elements."""
@@ -105,7 +106,7 @@ class Prover:
         left = int(1000 * (self._ends - time.monotonic()))
         if left <= 0:
             raise UnprovenError("the time is up")
-        self._solver.set("timeout", min(left, MILLISECONDS))
+        self._solver.set("timeout", left)
         return self._solver.check(*more)
 
     def _smallest(self) -> dict[str, int]:

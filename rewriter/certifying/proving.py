@@ -97,10 +97,12 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
     return Certificate(tuple(outputs), tuple(changes.values()), solver)
 
 
-def _interface(model: ModelProto) -> tuple[list[tuple[str, str | None]], list[str]]:
-    """The inputs with their types, and the names of the outputs."""
+def _interface(model: ModelProto) -> tuple[list[tuple[str, str | None]], list[bytes], list[str]]:
+    """The inputs with their types, those of them that have a value if nobody gives another, and the names of the outputs."""
     inputs = [(value.name, type_protos.type_string(value.type)) for value in model.graph.input]
-    return inputs, [value.name for value in model.graph.output]
+    names = {name for name, _ in inputs}
+    stored = [tensor.SerializeToString() for tensor in model.graph.initializer if tensor.name in names]
+    return inputs, sorted(stored), [value.name for value in model.graph.output]
 
 
 def _proof(name: str, problem: UnprovenError | None) -> Proof:

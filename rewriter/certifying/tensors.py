@@ -58,8 +58,26 @@ class Tensor:
         return self.at(unflattened(place, self.dims))
 
 
-Value: TypeAlias = "Tensor | tuple[Tensor, ...] | Unknown"
-"""What a name stands for: a tensor, a sequence of known length, or a value of which nothing is known but that it is itself."""
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A sequence of open length: the parts of `tensor` along `axis`, of the length `size` but for the last.
+
+    With `is_flat`, they do not have this axis.
+    """
+
+    tensor: Tensor
+    axis: int
+    size: int
+    is_flat: bool
+
+    @property
+    def count(self) -> Whole:
+        """The number of parts."""
+        return terms.ceiling(self.tensor.dims[self.axis], self.size)
+
+
+Value: TypeAlias = "Tensor | tuple[Tensor, ...] | Parts | Unknown"
+"""What a name stands for: a tensor, a sequence, or a value of which nothing is known but that it is itself."""
 
 
 class Unknown:

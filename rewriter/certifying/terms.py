@@ -77,8 +77,19 @@ def negated(condition: Condition) -> Condition:
     return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
 
 
+UNKNOWN = "value "
+"""What the names of values begin with that nodes make which are not modelled, and those of their lengths."""
+
+
+def is_about_unknown(value: Term) -> bool:
+    """Whether the term is about values that nodes make which are not modelled."""
+    return any(name.startswith(UNKNOWN) for name in functions(value))
+
+
 def functions(value: Term) -> set[str]:
-    """The names of the functions in a term of which nothing is known: where its elements come from, and what computes them."""
+    """The names of the functions and values in a term of which nothing is known: where its elements come from, and what computes
+    them.
+    """
     found: set[str] = set()
     seen: set[int] = set()
     waiting = [term(value)]
@@ -87,8 +98,9 @@ def functions(value: Term) -> set[str]:
         if each.get_id() not in seen:
             seen.add(each.get_id())
             waiting += each.children()
-            if each.num_args() and each.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-                found.add(each.decl().name())
+            name = each.decl().name()
+            if each.decl().kind() == z3.Z3_OP_UNINTERPRETED and (each.num_args() or name.startswith(UNKNOWN)):
+                found.add(name)
     return found
 
 

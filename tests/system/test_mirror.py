@@ -62,6 +62,7 @@ TESTED_BY = {
 }
 """Modules that are one subject with another one, and the file that tests both."""
 OF_A_PACKAGE = {
+    "rewriter/certifying/test_rules.py",
     "rewriter/certifying/operators/test_operators.py",
     "rewriter/engine/test_metadata.py",
     "rewriter/engine/test_own_rules.py",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .. import terms
 from ..calls import Call, models
-from ..tensors import NotModelledError, Value, scalar
+from ..tensors import NotModelledError, Parts, Tensor, Value, scalar
 from ..terms import Whole
 from . import movement
-from .splits import parts
+from .splits import cut, parts
 
 
 @models("SplitToSequence")
@@ -18,20 +18,31 @@ def split_to_sequence(call: Call) -> list[Value]:
     keeps = call.attr("keepdims", 1)
     if call.has(1) and not keeps:
         raise NotModelledError("runtimes disagree about sizes beside keepdims=0")
-    found = parts(tensor, axis, _sizes(call, tensor.dims[axis]))
+    size = _size_of_parts(call)
+    length = tensor.dims[axis]
+    if size is not None and not isinstance(length, int):
+        return [Parts(tensor, axis, size, not keeps)]
+    found = parts(tensor, axis, _sizes(call, length, size))
     return [tuple(found if keeps else [movement.without_axes(part, [axis]) for part in found])]
 
 
-def _sizes(call: Call, length: Whole) -> list[Whole]:
+def _size_of_parts(call: Call) -> int | None:
+    """The size that all parts but the last have; None where each has its own."""
     if call.has(1) and call.tensor(1).rank == 1:
-        sizes = call.entries(1)
-        call.require(terms.equal(terms.total(sizes), length), "that the sizes of the parts have the right sum")
-        call.require(terms.every(terms.is_most(0, size) for size in sizes), "that no size of a part is negative")
-        return sizes
-    step = call.numbers(1)[0] if call.has(1) else 1
-    if not isinstance(length, int) or step < 1:
-        raise NotModelledError("the number of parts is open")
-    return [min(step, length - start) for start in range(0, length, step)]
+        return None
+    size = call.numbers(1)[0] if call.has(1) else 1
+    if size < 1:
+        raise NotModelledError("its parts are empty")
+    return size
+
+
+def _sizes(call: Call, length: Whole, size: int | None) -> list[Whole]:
+    if size is not None:
+        return [min(size, length - start) for start in range(0, length, size)]
+    sizes = call.entries(1)
+    call.require(terms.equal(terms.total(sizes), length), "that the sizes of the parts have the right sum")
+    call.require(terms.every(terms.is_most(0, part) for part in sizes), "that no size of a part is negative")
+    return sizes
 
 
 @models("SequenceEmpty")
@@ -49,14 +60,29 @@ def sequence_construct(call: Call) -> list[Value]:
 @models("SequenceLength")
 def sequence_length(call: Call) -> list[Value]:
     """The number of elements."""
-    return [scalar(len(call.sequence(0)))]
+    value = call.inputs[0]
+    return [scalar(value.count if isinstance(value, Parts) else len(call.sequence(0)))]
 
 
 @models("SequenceAt")
 def sequence_at(call: Call) -> list[Value]:
     """The element at a position, which counts from the end where it is negative."""
+    value = call.inputs[0]
+    if isinstance(value, Parts):
+        return [_part(call, value)]
     sequence = call.sequence(0)
     return [sequence[_position(call, 1, len(sequence))]]
+
+
+def _part(call: Call, sequence: Parts) -> Tensor:
+    (position,) = call.entries(1)
+    place = terms.choice(terms.is_below(position, 0), position + sequence.count, position)
+    inside = terms.every([terms.is_most(0, place), terms.is_below(place, sequence.count)])
+    call.require(inside, "that a position is inside of its sequence")
+    tensor, axis = sequence.tensor, sequence.axis
+    start = terms.simplified(place * sequence.size)
+    part = cut(tensor, axis, start, terms.smaller(tensor.dims[axis] - start, sequence.size))
+    return movement.without_axes(part, [axis]) if sequence.is_flat else part
 
 
 @models("SequenceInsert")
@@ -87,6 +113,9 @@ def _position(call: Call, index: int, length: int, beyond: int = 0) -> int:
 @models("ConcatFromSequence")
 def concat_from_sequence(call: Call) -> list[Value]:
     """The elements, one behind the other along an axis that they have, or with new_axis=1 along a new one."""
+    value = call.inputs[0]
+    if isinstance(value, Parts):
+        return [_joined_again(call, value)]
     tensors = list(call.sequence(0))
     if not tensors:
         raise NotModelledError("an empty sequence is joined")
@@ -94,3 +123,13 @@ def concat_from_sequence(call: Call) -> list[Value]:
         axis = call.axis(call.attr("axis"), tensors[0].rank + 1)
         tensors = [movement.with_axes(tensor, [axis]) for tensor in tensors]
     return [movement.joined(call, tensors, call.axis(call.attr("axis"), tensors[0].rank))]
+
+
+def _joined_again(call: Call, sequence: Parts) -> Tensor:
+    """The tensor that was cut, where its parts are joined along the axis of the cuts. Of no part, nothing is joined."""
+    tensor = sequence.tensor
+    axis = call.axis(call.attr("axis"), tensor.rank)
+    if axis != sequence.axis or sequence.is_flat != bool(call.attr("new_axis", 0)):
+        raise NotModelledError("the length of a sequence is open")
+    call.require(terms.is_below(0, tensor.dims[axis]), "that a sequence has an element")
+    return tensor

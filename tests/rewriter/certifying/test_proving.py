@@ -138,6 +138,24 @@ def test_another_interface_or_operator_is_not_proved(after: str) -> None:
     assert not found.is_proved
 
 
+def test_another_default_is_not_proved() -> None:
+    texts = [f"g (float[N] x, float w) => (float[N] y) <float w = {{{number}}}> {{ y = Add(x, w) }}" for number in (1, 2)]
+    assert certificate(texts[0], 13, texts[0], 14).is_proved
+    found = certificate(texts[0], 13, texts[1], 14)
+    assert (found.is_proved, found.reason) == (False, "the result has other inputs or outputs")
+
+
+@pytest.mark.parametrize("after", ["com.microsoft.Gelu(x)", 'Gelu<approximate = "tanh">(x)'])
+def test_another_attribute_or_domain_is_another_operator(after: str) -> None:
+    texts = [
+        f'<ir_version: 8, opset_import: ["" : 20, "com.microsoft" : 1]> g (float[N] x) => (float[N] y) {{ y = {call} }}'
+        for call in ("Gelu(x)", after)
+    ]
+    original, result = (onnx.parser.parse_model(text).SerializeToString() for text in texts)
+    assert certify(original, original).is_proved
+    assert not certify(original, result).is_proved
+
+
 def test_two_draws_are_not_one() -> None:
     before = "g (float[N] x) => (float[N] y, float[N] z) { y = RandomNormalLike(x) z = RandomNormalLike(x) }"
     after = "g (float[N] x) => (float[N] y, float[N] z) { y = RandomNormalLike(x) z = Identity(y) }"
