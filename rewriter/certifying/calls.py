@@ -53,19 +53,32 @@ class Call:
             raise NotModelledError("the length of a sequence is open")
         return value
 
-    def entries(self, index: int) -> list[Whole]:
-        """The elements of a scalar or vector. Raises NotModelledError where their number is open."""
+    def elements(self, index: int) -> list[Whole]:
+        """The elements of a tensor. Raises NotModelledError where their number is open."""
         found = with_entries(self.tensor(index))
         if found.entries is None:
             raise NotModelledError("the number of its sizes, axes or positions is open")
         return list(np.ravel(found.entries))
 
+    def entries(self, index: int) -> list[Whole]:
+        """The elements of a vector. Raises NotModelledError for another rank, or where their number is open."""
+        if self.tensor(index).rank != 1:
+            raise NotModelledError("its sizes, axes or positions are not a vector")
+        return self.elements(index)
+
+    def scalar(self, index: int) -> Whole:
+        """The element of a scalar. Raises NotModelledError for another rank."""
+        if self.tensor(index).rank:
+            raise NotModelledError("its number is not a scalar")
+        return self.elements(index)[0]
+
     def numbers(self, index: int) -> list[int]:
-        """The elements of a constant scalar or vector. Raises NotModelledError where they are computed."""
-        found = [value for value in self.entries(index) if isinstance(value, int)]
-        if len(found) < len(self.entries(index)):
-            raise NotModelledError("its axes, steps or positions are computed at run time")
-        return found
+        """The elements of a constant vector. Raises NotModelledError where they are computed."""
+        return [_known(value) for value in self.entries(index)]
+
+    def number(self, index: int) -> int:
+        """The element of a constant scalar. Raises NotModelledError where it is computed."""
+        return _known(self.scalar(index))
 
     def axis(self, axis: int, rank: int) -> int:
         """The axis, counted from the front."""
@@ -98,6 +111,12 @@ class Call:
         same = terms.equal(one, other)
         self.require(terms.some([same, terms.equal(one, 1), terms.equal(other, 1)]), "that operands fit each other")
         return terms.choice(terms.equal(one, 1), other, one)
+
+
+def _known(value: Whole) -> int:
+    if not isinstance(value, int):
+        raise NotModelledError("its axes, steps or positions are computed at run time")
+    return value
 
 
 def repeated(tensor: Tensor, dims: Sequence[Whole]) -> Callable[[tuple[Whole, ...]], Any]:

@@ -1,8 +1,9 @@
 """Random models that move elements, converted and often damaged: what is "proved for all shapes" holds for all small ones.
 
-    export PYTHONPATH=tests/support
+    export PYTHONPATH=tests/benchmarks:tests/support
     python tests/fuzz/certificates.py                       # 2,000 models
     python tests/fuzz/certificates.py --random 100 --seed 7
+    python tests/fuzz/certificates.py --random 0 --mutants 40
 
 Each model has open dimensions. It is converted to a random opset; then, in two of three, one number of the result is changed, or two
 names are exchanged. What is proved of original and result is tried in onnxruntime for all lengths from 0 to 4 with which the original
@@ -21,7 +22,8 @@ from random import Random
 
 import numpy as np
 import onnx
-from certified import run_or_none
+from certified import TEMPLATES, Template, run_or_none, template_model
+from mutants import shaped, structural
 from onnx import ModelProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -322,6 +324,29 @@ def check(seed: int) -> tuple[str, str]:
     return ("proved (damaged)" if is_damaged else "proved" if len(proved) == len(found.outputs) else "proved in part"), ""
 
 
+def check_mutants(template: Template, seed: int, count: int) -> Iterator[tuple[str, str]]:
+    """What became of up to `count` wrong versions of the result of a template: "refuted" with lengths, "open", "false", or "equal"."""
+    original = template_model(template)
+    result = convert_version(original, template.target, compare="off").model
+    names = [value.name for value in original.graph.output]
+    if is_true(original, result, names, runs=True):
+        return  # onnxruntime does not run models of these opsets
+    random = Random(seed)
+    for mutant in (*structural(random, result, count), *shaped(random, result, count // 4)):
+        try:
+            onnx.checker.check_model(mutant.model, full_check=True)
+            found = proofs(*map(_inferred, (original, mutant.model)), 20)
+        except Exception:  # of several types: the mutant is not valid
+            continue
+        what = f"{template.nodes}, {mutant.kind} {mutant.what}"
+        if not is_true(original, mutant.model, names, runs=True):
+            yield "equal", what
+        elif found.is_proved:
+            yield "false", what
+        else:
+            yield ("refuted" if any(proof.lengths for proof in (*found.outputs, *found.changes)) else "open"), what
+
+
 def _inferred(model: ModelProto) -> ModelProto:
     bare = ModelProto.FromString(model.SerializeToString())
     del bare.graph.value_info[:]
@@ -334,6 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--random", type=int, default=2000, metavar="N", help="the number of models")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mutants", type=int, default=20, metavar="N", help="the number of wrong results of each template")
     options = parser.parse_args(arguments)
     begin, counts = time.monotonic(), Counter[str]()
     for seed in range(options.seed, options.seed + options.random):
@@ -341,6 +367,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts[outcome] += 1
         if outcome in ("false", "internal", "error", "open"):
             print(f"{outcome}: model {seed}: {what}"[:300], flush=True)
+    for template in TEMPLATES if options.mutants else ():
+        for outcome, what in check_mutants(template, options.seed, options.mutants):
+            counts[f"mutants {outcome}" if outcome != "false" else outcome] += 1
+            if outcome in ("false", "open"):
+                print(f"{outcome}: {what}"[:300], flush=True)
     print(", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items())), f"in {time.monotonic() - begin:.0f} s")
     return 1 if counts["false"] or counts["internal"] else 0
 

@@ -83,10 +83,10 @@ def modulus(call: Call) -> list[Value]:
 
 
 def _require_signs(call: Call) -> None:
-    for divisor in call.entries(1):
+    for divisor in call.elements(1):
         if not call.is_certain(terms.is_below(0, divisor)):
             raise NotModelledError("it may divide by 0 or less")
-    for number in call.entries(0):
+    for number in call.elements(0):
         if not call.is_certain(terms.is_most(0, number)):
             raise NotModelledError("it may divide a negative number")
 

@@ -208,8 +208,10 @@ def pad(call: Call) -> list[Value]:
 
 def _padding(call: Call, tensor: Tensor) -> Any:
     if call.has(2):
-        (value,) = (call.tensor(2),)
-        return value.at((0,) * value.rank)
+        value = call.tensor(2)
+        if value.rank:
+            raise NotModelledError("its number is not a scalar")
+        return value.at(())
     if tensor.elem_type != TensorProto.FLOAT:
         zero = call.attr("value", 0.0)
         if zero or tensor.elem_type not in _WITH_ZERO:

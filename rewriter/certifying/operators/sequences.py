@@ -30,7 +30,7 @@ def _size_of_parts(call: Call) -> int | None:
     """The size that all parts but the last have; None where each has its own."""
     if call.has(1) and call.tensor(1).rank == 1:
         return None
-    size = call.numbers(1)[0] if call.has(1) else 1
+    size = call.number(1) if call.has(1) else 1
     if size < 1:
         raise NotModelledError("its parts are empty")
     return size
@@ -75,7 +75,7 @@ def sequence_at(call: Call) -> list[Value]:
 
 
 def _part(call: Call, sequence: Parts) -> Tensor:
-    (position,) = call.entries(1)
+    position = call.scalar(1)
     place = terms.choice(terms.is_below(position, 0), position + sequence.count, position)
     inside = terms.every([terms.is_most(0, place), terms.is_below(place, sequence.count)])
     call.require(inside, "that a position is inside of its sequence")
@@ -104,7 +104,7 @@ def sequence_erase(call: Call) -> list[Value]:
 
 def _position(call: Call, index: int, length: int, beyond: int = 0) -> int:
     """The position in a sequence of `length`, counted from the front; `beyond`: how far behind its last element it may be."""
-    position = call.numbers(index)[0]
+    position = call.number(index)
     if not -length <= position < length + beyond:
         raise NotModelledError("a position is outside of its sequence")
     return position + length if position < 0 else position

@@ -43,7 +43,7 @@ def number_range(call: Call) -> list[Value]:
     start, limit, step = (call.tensor(index) for index in range(3))
     if not (start.is_sized and limit.is_sized and step.is_sized):
         raise NotModelledError("its numbers are computed from data")
-    (first,), (end,), (delta,) = call.entries(0), call.entries(1), call.numbers(2)
+    first, end, delta = call.scalar(0), call.scalar(1), call.number(2)
     if delta == 0:
         raise NotModelledError("its step is 0")
     length = terms.ceiling(end - first, delta) if delta > 0 else terms.ceiling(first - end, -delta)
