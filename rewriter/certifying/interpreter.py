@@ -44,6 +44,8 @@ class Interpreter:
         self._kept: list[object] = []
         """Values whose identity is part of a key."""
         self._count = 0
+        self._computed_names: set[str] = set()
+        """The values that nodes of the original make."""
         self.original: dict[str, Value] = {}
         self.result: dict[str, Value] = {}
         self.changes: dict[str, UnprovenError | None] = {}
@@ -56,6 +58,7 @@ class Interpreter:
         for value in model.graph.input:
             self.original[value.name] = self._input(value)
         self._read(model, self.original, lambda condition, _: self._prover.assume(condition), None)
+        self._computed_names = {name for node in model.graph.node for name in node.output}
 
     def read_result(self, model: ModelProto) -> None:
         """Compute with the nodes of the result; what they require has to follow."""
@@ -110,6 +113,9 @@ class Interpreter:
         for tensor in graph.initializer:
             if tensor.name not in values:
                 values[tensor.name] = self._constant(tensor)
+                if tensor.name in self._computed_names:
+                    values[tensor.name] = self._settled(tensor.name, values[tensor.name], self.original.get(tensor.name))
+                    self._note_doubt(tensor.name, ())
         for sparse in graph.sparse_initializer:
             values.setdefault(sparse.values.name, Unknown())
         types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
@@ -137,10 +143,14 @@ class Interpreter:
 
     def _spread_doubts(self, node: NodeProto) -> None:
         for name in filter(None, node.output):
-            if self.changes.get(name) is not None:
-                self.doubts[name] = name
-            elif (cause := next((self.doubts[read] for read in reads(node) if read in self.doubts), None)) is not None:
-                self.doubts[name] = cause
+            self._note_doubt(name, reads(node))
+
+    def _note_doubt(self, name: str, read: Iterable[str]) -> None:
+        """Note whether the value `name` is not proved, or one of those that are `read` to make it."""
+        if self.changes.get(name) is not None:
+            self.doubts[name] = name
+        elif (cause := next((self.doubts[other] for other in read if other in self.doubts), None)) is not None:
+            self.doubts[name] = cause
 
     def _require_same(self, one: Value | None, other: Value | None) -> None:
         """Raises UnprovenError where two values are not shown to be equal."""

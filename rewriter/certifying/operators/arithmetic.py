@@ -34,8 +34,13 @@ def _combined(call: Call, function: Callable[..., Term], kind: int | None = None
 
 
 def _require_sized(call: Call) -> None:
-    if not all(call.tensor(index).is_sized for index in range(len(call.inputs))):
-        raise NotModelledError("it computes with data, which may overflow")
+    if not all(_is_exact(call.tensor(index)) for index in range(len(call.inputs))):
+        raise NotModelledError("it computes with numbers that may overflow")
+
+
+def _is_exact(tensor: Tensor) -> bool:
+    """Whether no arithmetic on the elements overflows."""
+    return tensor.is_sized and tensor.elem_type == TensorProto.INT64
 
 
 def _require_whole(call: Call) -> None:
@@ -175,13 +180,24 @@ def cast(call: Call) -> list[Value]:
     tensor, kind = call.tensor(0), call.attr("to")
     if tensor.elem_type == kind:
         return [tensor]
-    if tensor.is_sized and kind in (TensorProto.INT32, TensorProto.INT64):
-        return _combined(call, lambda number: number, kind, is_sized=True)
+    if tensor.is_sized and kind in _BITS:
+        return _combined(call, lambda number: _held(number, _BITS[kind]), kind, is_sized=True)
     if tensor.elem_type in WHOLE and kind == TensorProto.BOOL:
         return _combined(call, lambda number: terms.negated(terms.equal(number, 0)), kind)
     if tensor.elem_type == TensorProto.BOOL and kind in WHOLE:
         return _combined(call, lambda condition: terms.choice(condition, 1, 0), kind, is_sized=True)
     raise NotModelledError("it may change numbers")
+
+
+_BITS = {TensorProto.INT32: 31, TensorProto.INT64: 63}
+"""The types to which sizes are cast, and how many bits a positive number has there."""
+
+
+def _held(number: Term, bits: int) -> Term:
+    """The number; a known one has to fit."""
+    if isinstance(number, int) and not -(1 << bits) <= number < 1 << bits:
+        raise NotModelledError("a cast changes a number")
+    return number
 
 
 @models("ReduceProd")
@@ -211,7 +227,7 @@ def reduced_smallest(call: Call) -> list[Value]:
 def _reduced(call: Call, function: Callable[[list[Any]], Term]) -> list[Value]:
     """One number of all the elements of a vector of integers that come from lengths and constants."""
     tensor = with_entries(call.tensor(0))
-    if tensor.entries is None or not tensor.is_sized or tensor.rank != 1 or not tensor.entries.size:
+    if tensor.entries is None or not _is_exact(tensor) or tensor.rank != 1 or not tensor.entries.size:
         raise NotModelledError("it computes with data")
     axes = call.axes(1)
     if axes not in (None, [], [0], [-1]) or (not axes and call.attr("noop_with_empty_axes", 0)):

@@ -168,6 +168,31 @@ def test_integers_that_may_overflow_are_not_numbers() -> None:
     assert not certificate(before, 13, "g (int64[N] x) => (int64[N] y) { y = Identity(x) }", 13).is_proved
 
 
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("int8", "a = Add(c, c)", "a = Constant<value = int64 {200}>()"),
+        ("int32", "a = Mul(c, c)", "a = Constant<value = int64 {10000000000}>()"),
+        ("int64", "a = Cast<to = 6>(l)", "a = Identity(l)"),
+    ],
+)
+def test_small_integers_may_overflow(kind: str, before: str, after: str) -> None:
+    number = 100 if kind == "int8" else 100000
+    head = f"g (float[N] x) => (int64 y) <{kind} c = {{{number}}}, int64 l = {{10000000000}}>"
+    assert not certificate(
+        f"{head} {{ {before} y = Cast<to = 7>(a) }}", 14, f"{head} {{ {after} y = Cast<to = 7>(a) }}", 13
+    ).is_proved
+
+
+@pytest.mark.parametrize(("last", "is_right"), [("{5,6}", True), ("{5,7}", False)])
+def test_what_is_folded_is_proved(last: str, is_right: bool) -> None:
+    before = "g (float[N] x) => (float[3] y, float[2] z) <float[5] w = {1,2,3,5,6}, int64[2] s = {3,2}> { y, z = Split(w, s) }"
+    after = f"g (float[N] x) => (float[3] y, float[2] z) <float[3] y = {{1,2,3}}, float[2] z = {last}> {{ u = Relu(x) }}"
+    found = certificate(before, 13, after, 13)
+    assert [output.is_proved for output in found.outputs] == [True, is_right]
+    assert found.is_proved is is_right
+
+
 RIGHT = {
     "split by number": (HALVES, 13),
     "split in equal parts": ("g (float[N,M] x) => (float[a,b] y, float[c,d] z) { y, z = Split<axis = 1>(x) }", 18),
