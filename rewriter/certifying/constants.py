@@ -27,13 +27,14 @@ def constant(value: np.ndarray | TensorProto) -> Tensor:
     if array.size > (MOST_ENTRIES if kind in WHOLE else _MOST_OF_DATA):
         return opaque(f"constant {kind} {array.shape} {hashlib.sha256(raw).hexdigest()}", kind, array.shape)
     entries = np.empty(array.shape, object)
-    element = _element_of(kind)
+    element = element_of(kind)
     for place in np.ndindex(*array.shape):
         entries[place] = element(array[place])
     return of_entries(kind, entries, is_sized=kind in WHOLE)
 
 
-def _element_of(kind: int) -> Callable[[Any], Term]:
+def element_of(kind: int) -> Callable[[Any], Term]:
+    """What makes a term of an element of this type."""
     if kind in WHOLE:
         return int
     if kind == TensorProto.BOOL:

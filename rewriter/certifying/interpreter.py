@@ -75,7 +75,7 @@ class Interpreter:
         if value.type.WhichOneof("value") != "tensor_type" or shape is None:
             return Unknown()
         dims = tuple(self._length(dim, f"{value.name}[{axis}]") for axis, dim in enumerate(shape))
-        return opaque(f"input {value.name}", value.type.tensor_type.elem_type, dims)
+        return opaque(f"{terms.INPUT}{value.name}", value.type.tensor_type.elem_type, dims)
 
     def _length(self, dim: int | str | None, name: str) -> Whole:
         return dim if isinstance(dim, int) else self._prover.length(f"length {dim or name}", dim or name)
@@ -265,7 +265,7 @@ class Interpreter:
 
 
 def _are_cut_alike(one: Parts, other: Parts) -> bool:
-    return (one.axis, one.size, one.is_flat) == (other.axis, other.size, other.is_flat)
+    return (one.axis, one.is_flat) == (other.axis, other.is_flat) and terms.are_same(one.size, other.size)
 
 
 def _nothing(*_: object) -> None:

@@ -70,7 +70,7 @@ class Prover:
             if answer == z3.unknown:
                 raise UnprovenError(f"the solver cannot tell {what}")
             if answer == z3.sat:
-                raise UnprovenError(f"nothing shows {what}", {} if terms.is_about_unknown(condition) else self._smallest())
+                raise UnprovenError(f"nothing shows {what}", self._smallest() if terms.is_about_inputs(condition) else {})
 
     def require_equal(self, one: Tensor, other: Tensor) -> None:
         """Raises UnprovenError where the two tensors are not shown to have the same type, lengths and elements."""

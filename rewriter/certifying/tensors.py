@@ -67,7 +67,7 @@ class Parts:
 
     tensor: Tensor
     axis: int
-    size: int
+    size: Whole
     is_flat: bool
 
     @property

@@ -77,13 +77,13 @@ def negated(condition: Condition) -> Condition:
     return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
 
 
-UNKNOWN = "value "
-"""What the names of values begin with that nodes make which are not modelled, and those of their lengths."""
+INPUT, UNKNOWN = "input ", "value "
+"""What the names begin with of inputs, and of values that nodes make which are not modelled, and of their lengths."""
 
 
-def is_about_unknown(value: Term) -> bool:
-    """Whether the term is about values that nodes make which are not modelled."""
-    return any(name.startswith(UNKNOWN) for name in functions(value))
+def is_about_inputs(value: Term) -> bool:
+    """Whether the term is about inputs and their lengths alone, so that all that it says is known."""
+    return all(name.startswith(INPUT) for name in functions(value))
 
 
 def functions(value: Term) -> set[str]:

@@ -9,11 +9,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from .. import terms
 from ..calls import Call, models, repeated
-from ..tensors import WHOLE, NotModelledError, Tensor, Value, of_entries, with_entries
+from ..constants import element_of
+from ..solver import z3
+from ..tensors import WHOLE, NotModelledError, Tensor, Value, of_entries, sort_of, with_entries
 from ..terms import Term
 
 
@@ -174,22 +176,37 @@ def where(call: Call) -> list[Value]:
     return _combined(call, terms.choice, is_sized=is_sized)
 
 
-@models("Cast")
+@models("Cast", "CastLike")
 def cast(call: Call) -> list[Value]:
-    """Another type for integers and conditions, where no number changes."""
-    tensor, kind = call.tensor(0), call.attr("to")
-    if tensor.elem_type == kind:
+    """Another type. Of numbers of which nothing is known, it is a function, the same at every opset but for 8-bit floats."""
+    tensor = call.tensor(0)
+    kind = call.tensor(1).elem_type if call.op_type == "CastLike" else call.attr("to")
+    given = tensor.elem_type
+    if given == kind:
         return [tensor]
+    if given not in _PLAIN or kind not in _PLAIN:
+        raise NotModelledError("its types mean something else at other opsets")
+    is_sized = kind in WHOLE and (given == TensorProto.BOOL or (tensor.is_sized and kind in _BITS))
+    return [Tensor(kind, tensor.dims, lambda index: _as_type(tensor.at(index), tensor, kind), is_sized=is_sized)]
+
+
+def _as_type(element: Term, tensor: Tensor, kind: int) -> Term:
+    """An element of `tensor` in another type."""
+    given = tensor.elem_type
     if tensor.is_sized and kind in _BITS:
-        return _combined(call, lambda number: _held(number, _BITS[kind]), kind, is_sized=True)
-    if tensor.elem_type in WHOLE and kind == TensorProto.BOOL:
-        return _combined(call, lambda number: terms.negated(terms.equal(number, 0)), kind)
-    if tensor.elem_type == TensorProto.BOOL and kind in WHOLE:
-        return _combined(call, lambda condition: terms.choice(condition, 1, 0), kind, is_sized=True)
-    raise NotModelledError("it may change numbers")
+        return _held(element, _BITS[kind])
+    if given in WHOLE and kind == TensorProto.BOOL:
+        return terms.negated(terms.equal(element, 0))
+    if given == TensorProto.BOOL and kind in WHOLE:
+        return terms.choice(element, 1, 0)
+    if isinstance(element, bool | int) and kind not in WHOLE:
+        return element_of(kind)(np.array(element).astype(helper.tensor_dtype_to_np_dtype(kind)))
+    return z3.Function(f"cast {given} to {kind}", sort_of(given), sort_of(kind))(terms.term(element))
 
 
-_BITS = {TensorProto.INT32: 31, TensorProto.INT64: 63}
+_PLAIN = WHOLE | {TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE}
+"""The types between which a cast is the same at every opset."""
+_BITS: dict[int, int] = {TensorProto.INT32: 31, TensorProto.INT64: 63}
 """The types to which sizes are cast, and how many bits a positive number has there."""
 
 

@@ -20,23 +20,23 @@ def split_to_sequence(call: Call) -> list[Value]:
         raise NotModelledError("runtimes disagree about sizes beside keepdims=0")
     size = _size_of_parts(call)
     length = tensor.dims[axis]
-    if size is not None and not isinstance(length, int):
+    if size is not None and not (isinstance(length, int) and isinstance(size, int)):
         return [Parts(tensor, axis, size, not keeps)]
     found = parts(tensor, axis, _sizes(call, length, size))
     return [tuple(found if keeps else [movement.without_axes(part, [axis]) for part in found])]
 
 
-def _size_of_parts(call: Call) -> int | None:
+def _size_of_parts(call: Call) -> Whole | None:
     """The size that all parts but the last have; None where each has its own."""
     if call.has(1) and call.tensor(1).rank == 1:
         return None
-    size = call.number(1) if call.has(1) else 1
-    if size < 1:
+    size = call.scalar(1) if call.has(1) else 1
+    if not call.is_certain(terms.is_below(0, size)):
         raise NotModelledError("its parts are empty")
     return size
 
 
-def _sizes(call: Call, length: Whole, size: int | None) -> list[Whole]:
+def _sizes(call: Call, length: Whole, size: Whole | None) -> list[Whole]:
     if size is not None:
         return [min(size, length - start) for start in range(0, length, size)]
     sizes = call.entries(1)
