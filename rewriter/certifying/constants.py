@@ -30,7 +30,8 @@ def constant(value: np.ndarray | TensorProto) -> Tensor:
     element = element_of(kind)
     for place in np.ndindex(*array.shape):
         entries[place] = element(array[place])
-    return of_entries(kind, entries, is_sized=kind in WHOLE)
+    is_small = kind in WHOLE and all(abs(int(number)) < 1 << 31 for number in array.ravel())
+    return of_entries(kind, entries, is_sized=is_small)
 
 
 def element_of(kind: int) -> Callable[[Any], Term]:

@@ -15,18 +15,19 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset, reads, subgraphs
 from ..opsets import facts, type_protos
-from ..opsets.facts import Kind
+from ..opsets.facts import Kind, Role
 from ..storage.payload import is_external
 from . import operators as _operators  # noqa: F401 # registers what they compute
 from . import terms
 from .calls import MODELS, Call, Require, repeated
 from .constants import constant
-from .model_reader import attributes_of, essence, needed_outputs
+from .model_reader import attributes_of, essence, functions_of, needed_outputs
 from .prover import Prover, UnprovenError
 from .solver import z3
 from .tensors import NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
 
+_BOUNDS = {Role.LOWER, Role.UPPER}
 _MOST_TRIED = 4
 """The number of nodes of the original with which one of the result is compared, whose inputs have to be shown to be equal."""
 
@@ -78,7 +79,9 @@ class Interpreter:
         return opaque(f"{terms.INPUT}{value.name}", value.type.tensor_type.elem_type, dims)
 
     def _length(self, dim: int | str | None, name: str) -> Whole:
-        return dim if isinstance(dim, int) else self._prover.length(f"length {dim or name}", dim or name)
+        if isinstance(dim, int):
+            return dim
+        return self._prover.length(f"symbol {dim}" if dim else f"length {name}", dim or name)
 
     def _take_lengths(self, value: ValueInfoProto, known: Value | None) -> None:
         """Take over the lengths of an input that only the result states: those were asked for."""
@@ -109,7 +112,7 @@ class Interpreter:
 
     def _read(self, model: ModelProto, values: dict[str, Value], require: Require, others: dict[str, Value] | None) -> None:
         graph, opset = model.graph, default_opset(model.opset_import) or 1
-        functions = {(function.domain, function.name): function for function in model.functions}
+        functions = functions_of(model)
         for tensor in graph.initializer:
             if tensor.name not in values:
                 values[tensor.name] = self._constant(tensor)
@@ -163,12 +166,14 @@ class Interpreter:
             if isinstance(one, Parts) and isinstance(other, Parts) and _are_cut_alike(one, other):
                 self._require_same(one.tensor, other.tensor)
                 return
-            if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+            if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other) > 0:
                 for pair in zip(one, other, strict=True):
                     self._require_same(*pair)
                 return
         except NotModelledError as reason:
             raise UnprovenError(str(reason)) from None
+        except RecursionError:
+            raise UnprovenError("too many nodes are between") from None
         raise UnprovenError("it is computed in another way")
 
     def _outputs(
@@ -181,11 +186,14 @@ class Interpreter:
         require: Require,
         is_result: bool,
     ) -> Sequence[Value]:
-        inputs = [values.get(name) if name else None for name in node.input]
+        undefined = next((name for name in node.input if name and name not in values), None)
+        if undefined is not None:
+            raise UnprovenError(f"'{undefined}' is read before it is made")
+        inputs = [values[name] if name else None for name in node.input]
         while inputs and inputs[-1] is None:
             inputs.pop()
-        captured = [(name, values[name]) for name in sorted(set(reads(node)) - set(node.input)) if name in values]
-        named = captured if any(True for _ in subgraphs(node)) else []
+        has_body = any(True for _ in subgraphs(node))
+        named = [(name, values[name]) for name in sorted(set(reads(node))) if name in values] if has_body else []
         key = (*what, *map(id, inputs), *((name, id(value)) for name, value in named))
         if key not in self._made:
             self._kept += [*inputs, *(value for _, value in named)]
@@ -217,6 +225,9 @@ class Interpreter:
         for others, outputs in alike[:_MOST_TRIED] if is_result else ():
             if len(others) == len(read) and self._are_same(others, read):
                 return outputs
+        if is_result:
+            unlike = UnprovenError("other operators compute it")
+            self.changes.update({name: unlike for name in node.output if name})
         outputs = [self._unlike_others(types.get(name)) for name in node.output]
         alike.append((read, outputs))
         return outputs
@@ -244,10 +255,17 @@ class Interpreter:
     def _elementwise(self, node: NodeProto, call: Call, what: tuple[Any, ...], types: dict[str, TypeProto]) -> Tensor:
         """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
         kind = types[node.output[0]].tensor_type.elem_type if node.output[0] in types else 0
-        if not kind or call.attr("broadcast", 0) or call.attr("axis") is not None:
-            raise NotModelledError("its type is unknown, or it broadcasts in an old way")
         tensors = [call.tensor(index) for index in range(len(call.inputs))]
+        if not kind or not tensors or (len(tensors) > 1 and call.opset < 8):
+            raise NotModelledError("its type is unknown, or it broadcasts in an old way")
+        bounds = (tensor for index, tensor in enumerate(tensors) if facts.of(node.op_type).role(index) & _BOUNDS)
         dims = call.broadcast(*tensors)
+        if (
+            any(bound.rank for bound in bounds)
+            or not all(map(terms.are_same, dims, tensors[0].dims))
+            or len(dims) > tensors[0].rank
+        ):
+            raise NotModelledError("it repeats its first operand")
         sources = [repeated(tensor, dims) for tensor in tensors]
         kinds = [tensor.elem_type for tensor in tensors]
         function = z3.Function(f"{what} {kinds}", *map(sort_of, kinds), sort_of(kind))

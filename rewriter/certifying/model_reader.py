@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, helper
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import reads, subgraphs
@@ -42,29 +42,42 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
     return {name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for name, value in found.items()}
 
 
-def essence(node: NodeProto, opset: int, functions: Mapping[tuple[str, str], FunctionProto]) -> tuple[Any, ...]:
-    """What a node does apart from its inputs, equal for nodes that mean the same. `functions`: those of the model, by name."""
-    function = functions.get((node.domain, node.op_type))
-    drawn = tuple(node.output) if may_draw(node, functions) else ()
-    if function is not None:
-        called = [essence(inner, opset, functions) for inner in function.node]
-        named = [(*function.input, *function.output), *((*inner.input, *inner.output) for inner in function.node)]
-        return ("function", drawn, *called, *named, *sorted(map(_attribute_essence, node.attribute)))
+class Functions(NamedTuple):
+    """The functions of a model: their nodes by domain and name, and all of them, serialized."""
+
+    nodes: Mapping[tuple[str, str], Sequence[NodeProto]]
+    content: tuple[bytes, ...]
+
+
+def functions_of(model: ModelProto) -> Functions:
+    """The functions of `model`."""
+    nodes = {(function.domain, function.name): function.node for function in model.functions}
+    return Functions(nodes, tuple(sorted(function.SerializeToString(deterministic=True) for function in model.functions)))
+
+
+def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...]:
+    """What a node does apart from its inputs, equal for nodes that mean the same.
+
+    What may call a function means the same only where all functions of both models are the same.
+    """
     is_onnx = node.domain in DEFAULT_DOMAINS
-    own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn)
+    has_body = any(True for _ in subgraphs(node))
+    drawn = tuple(node.output) if may_draw(node, functions) else ()
+    called = () if is_onnx and not has_body else (functions.content, getattr(node, "overload", ""))
+    own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn, called)
     defaults = _defaults(node.op_type, opset) if is_onnx else ()
     stated = (raw for each in node.attribute if (raw := _attribute_essence(each)) not in defaults)
     return (*own, *sorted(stated), *_inner_meanings(node, opset))
 
 
-def may_draw(node: NodeProto, functions: Mapping[tuple[str, str], FunctionProto]) -> bool:
+def may_draw(node: NodeProto, functions: Functions) -> bool:
     """Whether two such nodes may give different results for the same inputs: they draw random numbers, or nobody knows."""
-    function = functions.get((node.domain, node.op_type))
-    inner = [*(function.node if function is not None else ()), *(each for _, graph in subgraphs(node) for each in graph.node)]
+    called = functions.nodes.get((node.domain, node.op_type))
+    inner = [*(called or ()), *(each for _, graph in subgraphs(node) for each in graph.node)]
     if any(may_draw(each, functions) for each in inner):
         return True
     row = facts.of(node.op_type, node.domain)
-    return row.kind is Kind.RANDOM or row.has("may-draw") or (node.domain not in DEFAULT_DOMAINS and function is None)
+    return row.kind is Kind.RANDOM or row.has("may-draw") or (node.domain not in DEFAULT_DOMAINS and called is None)
 
 
 @cache

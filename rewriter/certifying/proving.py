@@ -8,9 +8,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto, TypeProto
 
 from ..errors import ArgumentError
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.protos import subgraphs
 from ..opsets import type_protos
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
@@ -40,9 +42,10 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     Raises: SystemLimitError where no child can be started.
     """
     try:
+        child_call.check_model(result, True)
         prepared = [_with_inferred_types(model) for model in (original, result)]
     except (child_call.Refused, Crashed) as error:
-        return Certificate((), (), "", f"onnx cannot infer its types: {error}")
+        return Certificate((), (), "", f"onnx refuses it: {error}")
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
         request = json.dumps([*(model.hex() for model in prepared), seconds]).encode()
@@ -58,11 +61,26 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
 def _with_inferred_types(serialized: bytes) -> bytes:
     """The model with the types that onnx infers from its inputs alone: what it declares of other values may be wrong."""
     model = ModelProto.FromString(serialized)
-    del model.graph.value_info[:]
-    for output in model.graph.output:
-        if output.type.HasField("tensor_type"):
-            output.type.tensor_type.ClearField("shape")
-    return child_call.infer_model(model.SerializeToString())
+    given = {value.name for value in model.graph.input}
+    defaults = [tensor for tensor in model.graph.initializer if tensor.name in given]
+    for tensor in defaults:  # callers may override them
+        model.graph.initializer.remove(tensor)
+    _forget_types(model.graph)
+    inferred = ModelProto.FromString(child_call.infer_model(model.SerializeToString()))
+    inferred.graph.initializer.extend(defaults)
+    return inferred.SerializeToString()
+
+
+def _forget_types(graph: GraphProto) -> None:
+    """Remove what is declared of values that nodes make, also in subgraphs."""
+    del graph.value_info[:]
+    for output in graph.output:
+        output.ClearField("type")
+    for node in graph.node:
+        for _, inner in subgraphs(node):
+            _forget_types(inner)
+            for value in inner.input:
+                value.ClearField("type")
 
 
 def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certificate:
@@ -74,6 +92,8 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
 
     solver = f"z3 {z3.get_version_string()}"
     names = [value.name for value in original.graph.output]
+    if any(sum(entry.domain in DEFAULT_DOMAINS for entry in model.opset_import) != 1 for model in (original, result)):
+        return Certificate((), (), solver, "a model does not import ONNX's own domain once")
     if _interface(original) != _interface(result):
         return Certificate((), (), solver, "the result has other inputs or outputs")
     prover = Prover(seconds)
@@ -83,6 +103,8 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
         if not prover.is_possible:
             return Certificate((), (), solver, "the solver finds no lengths with which the original is valid")
         interpreter.read_result(result)
+        if not prover.is_possible:
+            return Certificate((), (), solver, "the result takes no inputs that the original takes")
     except UnprovenError as error:
         return Certificate((), (), solver, str(error))
     changes = {name: _proof(name, problem) for name, problem in interpreter.changes.items()}
@@ -97,10 +119,17 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
     return Certificate(tuple(outputs), tuple(changes.values()), solver)
 
 
-def _interface(model: ModelProto) -> tuple[list[tuple[str, str | None]], list[bytes], list[str]]:
+def _kind(kind: TypeProto) -> tuple[str | None, int | None, bytes]:
+    """The type of an input as far as both models have to have the same: of tensors all but the lengths."""
+    shape = type_protos.shape_of(kind)
+    is_tensor = kind.WhichOneof("value") == "tensor_type"
+    return type_protos.type_string(kind), None if shape is None else len(shape), b"" if is_tensor else kind.SerializeToString()
+
+
+def _interface(model: ModelProto) -> tuple[object, list[bytes], list[str]]:
     """The inputs with their types, those of them that have a value if nobody gives another, and the names of the outputs."""
-    inputs = [(value.name, type_protos.type_string(value.type)) for value in model.graph.input]
-    names = {name for name, _ in inputs}
+    inputs = [(value.name, *_kind(value.type)) for value in model.graph.input]
+    names = {name for name, *_ in inputs}
     stored = [tensor.SerializeToString() for tensor in model.graph.initializer if tensor.name in names]
     return inputs, sorted(stored), [value.name for value in model.graph.output]
 

@@ -43,6 +43,9 @@ class Tensor:
     entries: np.ndarray | None = None
     is_sized: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", _remembered(self.at))
+
     @property
     def rank(self) -> int:
         """The number of dimensions."""
@@ -76,6 +79,19 @@ class Parts:
         return terms.ceiling(self.tensor.dims[self.axis], self.size)
 
 
+def _remembered(at: Callable[[Index], Term]) -> Callable[[Index], Term]:
+    """`at`, which is asked only once for each index."""
+    found: dict[tuple[object, ...], tuple[Index, Term]] = {}
+
+    def remembering(index: Index) -> Term:
+        key = tuple(place if isinstance(place, int) else ("term", place.get_id()) for place in index)
+        if key not in found:
+            found[key] = index, at(index)  # the index is kept, so that no other term gets its number
+        return found[key][1]
+
+    return remembering
+
+
 Value: TypeAlias = "Tensor | tuple[Tensor, ...] | Parts | Unknown"
 """What a name stands for: a tensor, a sequence, or a value of which nothing is known but that it is itself."""
 
@@ -105,8 +121,9 @@ def of_entries(elem_type: int, entries: np.ndarray, *, is_sized: bool) -> Tensor
 
     def at(index: Index) -> Term:
         known = tuple(place for place in index if isinstance(place, int))
-        if len(known) == len(index):
-            return entries[known]
+        if len(known) == len(index) and entries.size:
+            inside = tuple(min(max(place, 0), size - 1) for place, size in zip(known, entries.shape, strict=True))
+            return entries[inside]  # what is outside is not chosen
         places = list(combinations(*map(range, entries.shape)))
         if not places:
             raise NotModelledError("an element of an empty tensor is asked for")

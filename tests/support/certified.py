@@ -66,12 +66,12 @@ def _difference(model: ModelProto, chosen: Mapping[str, int], inputs: Mapping[st
     interpreter = Interpreter(prover)
     interpreter.read_original(model)
     for name, size in chosen.items():
-        prover.assume(z3.Int(f"length {name}") == size)
+        prover.assume(z3.Int(f"symbol {name}") == size)
     if outputs is None:
         return "it is valid, and onnxruntime does not run it" if prover.is_possible else ""
     if not prover.is_possible:
         return "it is not valid, and onnxruntime runs it"
-    names = {f"length {name}": z3.IntVal(size) for name, size in chosen.items()}
+    names = {f"symbol {name}": z3.IntVal(size) for name, size in chosen.items()}
     for value, expected in zip(model.graph.output, outputs, strict=True):
         found = interpreter.original[value.name]
         if not isinstance(found, Tensor):

@@ -70,7 +70,7 @@ def product(call: Call) -> list[Value]:
 
 def _of_sizes(call: Call, function: Callable[..., Term]) -> list[Value]:
     _require_sized(call)
-    return _combined(call, function, is_sized=True)
+    return _combined(call, lambda *numbers: _held(function(*numbers), 63), is_sized=True)
 
 
 @models("Div")
@@ -213,7 +213,7 @@ _BITS: dict[int, int] = {TensorProto.INT32: 31, TensorProto.INT64: 63}
 def _held(number: Term, bits: int) -> Term:
     """The number; a known one has to fit."""
     if isinstance(number, int) and not -(1 << bits) <= number < 1 << bits:
-        raise NotModelledError("a cast changes a number")
+        raise NotModelledError("a number is beyond its type")
     return number
 
 
@@ -250,5 +250,5 @@ def _reduced(call: Call, function: Callable[[list[Any]], Term]) -> list[Value]:
     if axes not in (None, [], [0], [-1]) or (not axes and call.attr("noop_with_empty_axes", 0)):
         raise NotModelledError("its axes are not all")
     entries = np.empty((1,) if call.attr("keepdims", 1) else (), object)
-    entries[...] = function(list(tensor.entries))
+    entries[...] = _held(function(list(tensor.entries)), 63)
     return [of_entries(tensor.elem_type, entries, is_sized=True)]

@@ -46,6 +46,8 @@ def transpose(call: Call) -> list[Value]:
 def squeeze(call: Call) -> list[Value]:
     """Without axes of length 1: those that are named, or all."""
     tensor, axes = call.tensor(0), call.axes(1)
+    if axes == []:
+        raise NotModelledError("runtimes disagree about axes that are none")
     if axes is None:
         axes = [axis for axis, size in enumerate(tensor.dims) if call.is_certain(terms.equal(size, 1))]
         others = [size for axis, size in enumerate(tensor.dims) if axis not in axes]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
+from ...storage.payload import is_external
 from .. import terms
 from ..calls import Call, models, repeated
 from ..constants import constant
@@ -144,6 +145,8 @@ def tile(call: Call) -> list[Value]:
 def constant_node(call: Call) -> list[Value]:
     """The value of an attribute."""
     value = call.attr("value")
+    if isinstance(value, TensorProto) and is_external(value):
+        raise NotModelledError("its value is in another file")
     if isinstance(value, TensorProto):
         return [constant(value)]
     for name, kind in (

@@ -241,3 +241,98 @@ def test_a_wrong_rule_is_found_at_the_lengths_where_it_differs() -> None:
     assert convert_version(model(text, 13), 13, options=Options(**options)).report.comparison.status == "equal"
     with pytest.raises(CompareError, match="outputs differ"):
         convert_version(model(text, 13), 13, options=Options(**options, certify=True))
+
+
+LOOP = "g (float[N] X) => (float[K] q, float[K] y) <bool[1] cc = {1}, int64 n = {2}, float[1] %s = {1}, float[1] %s = {10}> { q, y = Loop(n, , %s) <body = bd (int64 i, bool cond, float[1] s, float[1] t) => (bool co, float[1] so, float[1] to) { co = Identity(cond) so = Add(s, a) to = Add(t, a) }> }"
+BRANCHES = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> g (float[N] X, bool b) => (float[K] y) { y = If (b) <then_branch = t () => (float[K] r) { r = c.f(X) }, else_branch = e () => (float[K] s) { s = Exp(X) }> } <domain: "c", opset_import: ["" : 17]> f (x) => (r) { r = %s(x) }'
+DEFAULT = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> g (float[N] X) => (float[K] y) { y = c.f(X) } <domain: "c", opset_import: ["" : 17]> f <alpha: float = %s> (x) => (r) { r = LeakyRelu<alpha: float = @alpha>(x) }'
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
+SAME = HEAD + "g (float[N,3] X) => (float[K,L] y) { y = Identity(X) }"
+FALSE = {
+    "a captured name that is an input too": (HEAD + LOOP % ("a", "b", "a, b"), HEAD + LOOP % ("p", "a", "p, a")),
+    "a function of the same name in a branch": (BRANCHES % "Relu", BRANCHES % "Neg"),
+    "another default of a function": (DEFAULT % "0.1", DEFAULT % "0.5"),
+    "a length that a default says": (
+        HEAD + "g (float[6] X, int64[1] k) => (int64[1] y) <int64[1] k = {2}, int64[1] c = {2}> { y = Identity(c) }",
+        HEAD + "g (float[6] X, int64[1] k) => (int64[1] y) <int64[1] k = {2}, int64[1] c = {2}> { u, w = TopK(X, k) y = Shape(u) }",
+    ),
+    "a length that a branch declares": (
+        HEAD + "g (float[N] X, bool b) => (int64[1] y) <int64[1] c = {3}> { y = Identity(c) }",
+        HEAD
+        + "g (float[N] X, bool b) => (int64[1] y) { u = If(b) <then_branch = t () => (float[3] r) { r = Neg(X) }, else_branch = e () => (float[3] s) { s = Abs(X) }> y = Shape(u) }",
+    ),
+    "a product beyond int64": (
+        HEAD
+        + "g (float[N] X) => (bool y) <int64 a = {4611686018427387904}, int64 b = {4}, int64 z = {0}> { p = Mul(a, b) y = Greater(p, z) }",
+        HEAD + "g (float[N] X) => (bool y) <bool c = {1}> { y = Identity(c) }",
+    ),
+    "a cast that cuts numbers": (
+        HEAD
+        + "g (float[N] X) => (int64[a,b] y) <int64[2] c = {4294967297, 7}, int64[1] o = {2}> { h = Shape(X) g = Concat<axis = 0>(h, o) e = Expand(c, g) d = Cast<to = 6>(e) y = Cast<to = 7>(d) }",
+        HEAD
+        + "g (float[N] X) => (int64[a,b] y) <int64[2] c = {4294967297, 7}, int64[1] o = {2}> { h = Shape(X) g = Concat<axis = 0>(h, o) y = Expand(c, g) }",
+    ),
+    "axes that are none": (
+        HEAD + "g (float[1,N] X) => (float y) <int64[0] a = {}> { y = Squeeze(X, a) }",
+        HEAD + "g (float[1,N] X) => (float y) { y = Identity(X) }",
+    ),
+    "a node before what it reads": (
+        HEAD + "g (float[N] X) => (float[N] y) { e = ReduceMax<keepdims = 0>(X) y = Clip(X) }",
+        HEAD + "g (float[N] X) => (float[N] y) { y = Clip(X, e) e = ReduceMax<keepdims = 0>(X) }",
+    ),
+    "two imports": (
+        SAME.replace("Identity", "Softmax"),
+        SAME.replace("Identity", "Softmax").replace('"" : 17]', '"" : 17, "ai.onnx" : 12]'),
+    ),
+    "an unread node that fails": (SAME, SAME.replace("{ y", "{ u = MatMul(X, X) y")),
+    "an input that is narrowed to nothing": (
+        HEAD + "g (float[3] X) => (float[K] y) { y = Relu(X) }",
+        HEAD + "g (float[4] X) => (float[K] y) { y = Neg(X) }",
+    ),
+    "an input of another rank": (
+        HEAD + "g (float[N] X) => (float y) { y = Relu(X) }",
+        HEAD + "g (float[N,M] X) => (float y) { y = Relu(X) }",
+    ),
+    "bounds that are no scalars": (
+        HEAD + "g (float[N] X, float m) => (float[N] y) { y = Clip(X, m) }",
+        HEAD + "g (float[N] X, float m) => (float[N] y) { s = Shape(X) e = Expand(m, s) y = Clip(X, e) }",
+    ),
+    "an operator that the opset does not have": (
+        HEAD + "g (float[N,1,M] X) => (float[a,b] y) <int64[1] a = {1}> { y = Squeeze(X, a) }",
+        HEAD.replace("17", "12") + "g (float[N,1,M] X) => (float[a,b] y) <int64[1] a = {1}> { y = Squeeze(X, a) }",
+    ),
+}
+"""Pairs of models that differ, each in a way of its own."""
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_models_that_differ_are_not_proved(name: str) -> None:
+    before, after = (onnx.parser.parse_model(text) for text in FALSE[name])
+    for each in (before, after):
+        if "float y" in FALSE[name][0] or "int64 y" in FALSE[name][0]:
+            each.graph.output[0].type.tensor_type.ClearField("shape")
+    assert not certify(before.SerializeToString(), after.SerializeToString()).is_proved
+
+
+def test_a_symbol_is_no_dimension_without_a_name() -> None:
+    text = "g (float[N] A, float[M] B) => (int64[1] y) { y = Shape(%s) }"
+    pair = [onnx.parser.parse_model(HEAD + text % name) for name in "AB"]
+    for each in pair:
+        each.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+        each.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "A[0]"
+    assert not certify(*(each.SerializeToString() for each in pair)).is_proved
+
+
+def test_long_and_branching_chains_are_read() -> None:
+    nodes = "".join(f"b{n} = Sigmoid(a{n}) a{n + 1} = Mul(a{n}, b{n}) " for n in range(30))
+    text = f"g (float[N,M] a0) => (float[a,b] y, float[c,d] z) {{ {nodes} y, z = Split<axis = 1, num_outputs = 2>(a30) }}"
+    after = convert_version(model(text, 18), 13, compare="off").model
+    assert certify(model(text, 18).SerializeToString(), after.SerializeToString()).is_proved
+    assert certify(
+        *[
+            model(
+                f"g (float[N] x0) => (float[N] x900) {{ {''.join(f'x{n + 1} = Relu(x{n}) ' for n in range(900))} }}", 13
+            ).SerializeToString()
+        ]
+        * 2
+    ).is_proved
