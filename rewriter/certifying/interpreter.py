@@ -122,10 +122,11 @@ class Interpreter:
         for sparse in graph.sparse_initializer:
             values.setdefault(sparse.values.name, Unknown())
         types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
-        needed = set() if others is not None else needed_outputs(graph)
+        needed = needed_outputs(graph)
         for node in graph.node:
-            key = essence(node, opset, functions)
-            is_run = others is not None or not needed.isdisjoint(node.output)
+            is_needed = not needed.isdisjoint(node.output)  # one that is not need not run, and says nothing about one that is
+            key = (is_needed, *essence(node, opset, functions))
+            is_run = others is not None or is_needed
             outputs = self._outputs(node, opset, key, values, types, require if is_run else _nothing, others is not None)
             for name, value in zip(node.output, outputs, strict=False):
                 if name:
