@@ -138,6 +138,7 @@ def _entry(number: int, report: ModelReport) -> Entry:
         report.blockers,
         tuple(report.document.get("notices", ())),
         is_uri(report.source),
+        report.certified,
     )
 
 

@@ -114,6 +114,12 @@ class ModelReport:
         """The seconds that the model took in its own process."""
         return self.document.get("seconds", 0.0)
 
+    @property
+    def certified(self) -> str:
+        """What is proved for all shapes; "" where that was not asked for."""
+        certificate = self.document.get("certificate")
+        return f"certified: {certificate['summary']}" if certificate else ""
+
     @cached_property
     def blockers(self) -> tuple[Blocker, ...]:
         """The nodes that the target cannot express."""

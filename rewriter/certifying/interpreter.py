@@ -8,7 +8,7 @@ has. From there on it is the same value, so that each change is judged alone; wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
@@ -37,10 +37,10 @@ class Interpreter:
 
     def __init__(self, prover: Prover) -> None:
         self._prover = prover
-        self._made: dict[tuple[Any, ...], Sequence[Value]] = {}
+        self._made: dict[tuple[Any, ...], _Made] = {}
         """The outputs of nodes, by what they do and the values that they read."""
-        self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], Sequence[Value]]]] = {}
-        """The inputs and outputs of nodes that are not modelled, by what they do."""
+        self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], _Made]]] = {}
+        """What nodes that are not modelled read and make, by what they do."""
         self._stored: dict[bytes, Value] = {}
         self._kept: list[object] = []
         """Values whose identity is part of a key."""
@@ -58,7 +58,7 @@ class Interpreter:
         """Compute with the nodes of the original; what they require is taken to hold."""
         for value in model.graph.input:
             self.original[value.name] = self._input(value)
-        self._read(model, self.original, lambda condition, _: self._prover.assume(condition), None)
+        self._read(_Reading(model, self.original, lambda condition, _: self._prover.assume(condition), is_result=False))
         self._computed_names = {name for node in model.graph.node for name in node.output}
 
     def read_result(self, model: ModelProto) -> None:
@@ -67,7 +67,7 @@ class Interpreter:
             known = self.original.get(value.name)
             self.result[value.name] = Unknown() if known is None else known
             self._take_lengths(value, known)
-        self._read(model, self.result, self._prover.require, self.original)
+        self._read(_Reading(model, self.result, self._prover.require, is_result=True))
 
     # -- inputs and constants
 
@@ -110,27 +110,21 @@ class Interpreter:
 
     # -- nodes
 
-    def _read(self, model: ModelProto, values: dict[str, Value], require: Require, others: dict[str, Value] | None) -> None:
-        graph, opset = model.graph, default_opset(model.opset_import) or 1
-        functions = functions_of(model)
-        for tensor in graph.initializer:
+    def _read(self, side: _Reading) -> None:
+        values = side.values
+        for tensor in side.graph.initializer:
             if tensor.name not in values:
                 values[tensor.name] = self._constant(tensor)
                 if tensor.name in self._computed_names:
                     values[tensor.name] = self._settled(tensor.name, values[tensor.name], self.original.get(tensor.name))
                     self._note_doubt(tensor.name, ())
-        for sparse in graph.sparse_initializer:
+        for sparse in side.graph.sparse_initializer:
             values.setdefault(sparse.values.name, Unknown())
-        types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
-        needed = needed_outputs(graph)
-        for node in graph.node:
-            is_needed = not needed.isdisjoint(node.output)  # one that is not need not run, and says nothing about one that is
-            key = (is_needed, *essence(node, opset, functions))
-            is_run = others is not None or is_needed
-            outputs = self._outputs(node, opset, key, values, types, require if is_run else _nothing, others is not None)
+        for node in side.graph.node:
+            outputs = self._outputs(side.step(node), side)
             for name, value in zip(node.output, outputs, strict=False):
                 if name:
-                    values[name] = value if others is None else self._settled(name, value, others.get(name))
+                    values[name] = self._settled(name, value, self.original.get(name)) if side.is_result else value
             self._spread_doubts(node)
 
     def _settled(self, name: str, value: Value, other: Value | None) -> Value:
@@ -177,71 +171,46 @@ class Interpreter:
             raise UnprovenError("too many nodes are between") from None
         raise UnprovenError("it is computed in another way")
 
-    def _outputs(
-        self,
-        node: NodeProto,
-        opset: int,
-        what: tuple[Any, ...],
-        values: dict[str, Value],
-        types: dict[str, TypeProto],
-        require: Require,
-        is_result: bool,
-    ) -> Sequence[Value]:
-        undefined = next((name for name in node.input if name and name not in values), None)
-        if undefined is not None:
-            raise UnprovenError(f"'{undefined}' is read before it is made")
-        inputs = [values[name] if name else None for name in node.input]
-        while inputs and inputs[-1] is None:
-            inputs.pop()
-        has_body = any(True for _ in subgraphs(node))
-        named = [(name, values[name]) for name in sorted(set(reads(node))) if name in values] if has_body else []
-        key = (*what, *map(id, inputs), *((name, id(value)) for name, value in named))
-        if key not in self._made:
-            self._kept += [*inputs, *(value for _, value in named)]
-            self._made[key] = self._computed(node, opset, what, inputs, named, types, require, is_result)
-        return self._made[key]
+    def _outputs(self, step: _Step, side: _Reading) -> Sequence[Value]:
+        """The outputs of a node; those of the result that are not proved are noted."""
+        if step.key not in self._made:
+            self._kept += step.read
+            self._made[step.key] = self._computed(step, side)
+        made = self._made[step.key]
+        if made.problem is not None:
+            self.changes.update({name: made.problem for name in step.node.output if name})
+        return made.outputs
 
-    def _computed(
-        self,
-        node: NodeProto,
-        opset: int,
-        what: tuple[Any, ...],
-        inputs: list[Value | None],
-        captured: list[tuple[str, Value]],
-        types: dict[str, TypeProto],
-        require: Require,
-        is_result: bool,
-    ) -> Sequence[Value]:
-        is_known = node.domain in DEFAULT_DOMAINS and not any(attribute.ref_attr_name for attribute in node.attribute)
-        call = Call(node.op_type, opset, attributes_of(node), inputs, len(node.output), require, self._prover.is_certain)
+    def _computed(self, step: _Step, side: _Reading) -> _Made:
         try:
-            known = self._modelled(node, call, what, types) if is_known else None
+            known = self._modelled(step, side)
         except UnprovenError as problem:
-            self.changes.update({name: problem for name in node.output if name})
-            return [self._unlike_others(types.get(name)) for name in node.output]
+            return _Made(self._unlike_others(step, side), problem)
         if known is not None:
-            return known
-        alike = self._alike.setdefault((*what, *(name for name, _ in captured)), [])
-        read = [*inputs, *(value for _, value in captured)]
-        for others, outputs in alike[:_MOST_TRIED] if is_result else ():
-            if len(others) == len(read) and self._are_same(others, read):
-                return outputs
-        if is_result:
-            unlike = UnprovenError("other operators compute it")
-            self.changes.update({name: unlike for name in node.output if name})
-        outputs = [self._unlike_others(types.get(name)) for name in node.output]
-        alike.append((read, outputs))
-        return outputs
+            return _Made(known)
+        alike = self._alike.setdefault((*step.what, *step.captured), [])
+        for others, made in alike[:_MOST_TRIED] if side.is_result else ():
+            if len(others) == len(step.read) and self._are_same(others, step.read):
+                return made
+        made = _Made(self._unlike_others(step, side), UnprovenError("other operators compute it") if side.is_result else None)
+        alike.append((step.read, made))
+        return made
 
-    def _modelled(self, node: NodeProto, call: Call, what: tuple[Any, ...], types: dict[str, TypeProto]) -> Sequence[Value] | None:
+    def _modelled(self, step: _Step, side: _Reading) -> Sequence[Value] | None:
         """The outputs of a node that can be said in the language of the solver, else None. Raises UnprovenError."""
+        node = step.node
+        if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
+            return None
+        require = side.require if step.is_run else _nothing
+        attributes, certain = attributes_of(node), self._prover.is_certain
+        call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain)
         try:
             if node.op_type in MODELS:
                 return [with_entries(each) if isinstance(each, Tensor) else each for each in MODELS[node.op_type](call)]
         except NotModelledError:
             pass
         try:
-            return [self._elementwise(node, call, what, types)] if _is_elementwise(node) else None
+            return [self._elementwise(step, call, side)] if _is_elementwise(node) else None
         except NotModelledError:
             return None
 
@@ -253,13 +222,14 @@ class Interpreter:
             return False
         return True
 
-    def _elementwise(self, node: NodeProto, call: Call, what: tuple[Any, ...], types: dict[str, TypeProto]) -> Tensor:
+    def _elementwise(self, step: _Step, call: Call, side: _Reading) -> Tensor:
         """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
-        kind = types[node.output[0]].tensor_type.elem_type if node.output[0] in types else 0
+        op_type, output = step.node.op_type, step.node.output[0]
+        kind = side.types[output].tensor_type.elem_type if output in side.types else 0
         tensors = [call.tensor(index) for index in range(len(call.inputs))]
         if not kind or not tensors or (len(tensors) > 1 and call.opset < 8):
             raise NotModelledError("its type is unknown, or it broadcasts in an old way")
-        bounds = (tensor for index, tensor in enumerate(tensors) if facts.of(node.op_type).role(index) & _BOUNDS)
+        bounds = (tensor for index, tensor in enumerate(tensors) if facts.of(op_type).role(index) & _BOUNDS)
         dims = call.broadcast(*tensors)
         if (
             any(bound.rank for bound in bounds)
@@ -269,11 +239,14 @@ class Interpreter:
             raise NotModelledError("it repeats its first operand")
         sources = [repeated(tensor, dims) for tensor in tensors]
         kinds = [tensor.elem_type for tensor in tensors]
-        function = z3.Function(f"{what} {kinds}", *map(sort_of, kinds), sort_of(kind))
+        function = z3.Function(f"{step.what} {kinds}", *map(sort_of, kinds), sort_of(kind))
         return Tensor(kind, dims, lambda index: function(*(terms.term(source(index)) for source in sources)))
 
-    def _unlike_others(self, kind: TypeProto | None) -> Value:
-        """A value of which nothing is known but its type."""
+    def _unlike_others(self, step: _Step, side: _Reading) -> list[Value]:
+        """Values for the outputs of a node of which nothing is known but their types."""
+        return [self._value_of(side.types.get(name)) for name in step.node.output]
+
+    def _value_of(self, kind: TypeProto | None) -> Value:
         shape = None if kind is None else type_protos.shape_of(kind)
         if kind is None or shape is None or kind.WhichOneof("value") != "tensor_type":
             return Unknown()
@@ -281,6 +254,62 @@ class Interpreter:
         name = f"{terms.UNKNOWN}{self._count}"
         dims = tuple(dim if isinstance(dim, int) else self._prover.length(f"{name} axis {axis}") for axis, dim in enumerate(shape))
         return opaque(name, kind.tensor_type.elem_type, dims)
+
+
+class _Step(NamedTuple):
+    """A node with the values that it reads.
+
+    `what`: what it does apart from these. `captured`: the names of those that its bodies read, which stand last in `read`.
+    `is_run`: whether runtimes have to run it.
+    """
+
+    node: NodeProto
+    what: tuple[Any, ...]
+    inputs: Sequence[Value | None]
+    captured: Sequence[str]
+    read: Sequence[Value | None]
+    is_run: bool
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for nodes that do the same with the same values."""
+        return (*self.what, *self.captured, *map(id, self.read))
+
+
+class _Made(NamedTuple):
+    """The outputs of nodes that do the same with the same values. `problem`: why they are not proved."""
+
+    outputs: Sequence[Value]
+    problem: UnprovenError | None = None
+
+
+class _Reading:
+    """One of the two models, with its `values` by name as far as it is read. `require`: what becomes of what its nodes require."""
+
+    def __init__(self, model: ModelProto, values: dict[str, Value], require: Require, *, is_result: bool) -> None:
+        self.graph = model.graph
+        self.values = values
+        self.require = require
+        self.is_result = is_result
+        self.opset = default_opset(model.opset_import) or 1
+        self.types = {value.name: value.type for value in (*model.graph.value_info, *model.graph.output)}
+        self._functions = functions_of(model)
+        self._needed = needed_outputs(model.graph)
+
+    def step(self, node: NodeProto) -> _Step:
+        """The node with what it reads. Raises UnprovenError where that is not made yet."""
+        undefined = next((name for name in node.input if name and name not in self.values), None)
+        if undefined is not None:
+            raise UnprovenError(f"'{undefined}' is read before it is made")
+        inputs = [self.values[name] if name else None for name in node.input]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        has_body = any(True for _ in subgraphs(node))
+        captured = [name for name in sorted(set(reads(node))) if name in self.values] if has_body else []
+        is_needed = not self._needed.isdisjoint(node.output)  # one that is not need not run, and says nothing about one that is
+        what = (is_needed, *essence(node, self.opset, self._functions))
+        read = [*inputs, *(self.values[name] for name in captured)]
+        return _Step(node, what, inputs, captured, read, self.is_result or is_needed)
 
 
 def _are_cut_alike(one: Parts, other: Parts) -> bool:

@@ -41,11 +41,14 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     Nothing that the conversion found out is used: shapes are those of the inputs, and what onnx infers from these.
     Raises: SystemLimitError where no child can be started.
     """
+    what = "the result"
     try:
         child_call.check_model(result, True)
-        prepared = [_with_inferred_types(model) for model in (original, result)]
+        prepared = [_prepared(result)]
+        what = "the types of the original"
+        prepared.insert(0, _prepared(original))
     except (child_call.Refused, Crashed) as error:
-        return Certificate((), (), "", f"onnx refuses it: {error}")
+        return Certificate((), (), "", f"onnx refuses {what}: {error}")
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
         request = json.dumps([*(model.hex() for model in prepared), seconds]).encode()
@@ -58,9 +61,14 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     return Certificate(outputs, changes, **answer)
 
 
-def _with_inferred_types(serialized: bytes) -> bytes:
-    """The model with the types that onnx infers from its inputs alone: what it declares of other values may be wrong."""
+def _prepared(serialized: bytes) -> bytes:
+    """The model with the nodes of its functions in place of calls, and with the types that onnx infers from its inputs alone: what
+    it declares of other values may be wrong.
+    """
     model = ModelProto.FromString(serialized)
+    if model.functions:
+        _state_defaults(model)
+        model = ModelProto.FromString(child_call.inline_functions(model.SerializeToString()))
     given = {value.name for value in model.graph.input}
     defaults = [tensor for tensor in model.graph.initializer if tensor.name in given]
     for tensor in defaults:  # callers may override them
@@ -69,6 +77,18 @@ def _with_inferred_types(serialized: bytes) -> bytes:
     inferred = ModelProto.FromString(child_call.infer_model(model.SerializeToString()))
     inferred.graph.initializer.extend(defaults)
     return inferred.SerializeToString()
+
+
+def _state_defaults(model: ModelProto) -> None:
+    """State the defaults of functions' attributes in the calls that leave them out."""
+    functions = {(each.domain, each.name, each.overload): each for each in model.functions}
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        node = waiting.pop()
+        waiting += [inner for _, graph in subgraphs(node) for inner in graph.node]
+        called = functions.get((node.domain, node.op_type, node.overload))
+        stated = {attribute.name for attribute in node.attribute}
+        node.attribute.extend(each for each in (called.attribute_proto if called else ()) if each.name not in stated)
 
 
 def _forget_types(graph: GraphProto) -> None:
@@ -84,7 +104,7 @@ def _forget_types(graph: GraphProto) -> None:
 
 
 def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certificate:
-    """What can be proved of the outputs within `seconds`. The models have inferred types."""
+    """What can be proved of the outputs within `seconds`. The models are `_prepared`."""
     import z3
 
     from .interpreter import Interpreter

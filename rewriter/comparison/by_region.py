@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from .by_model import compare
 from .inputs.samples import Samples
 from .judging.tolerance import Tolerance
 from .original import Original
+from .regions.changed_nodes import GraphPair
 from .regions.division import Input, Region, RegionFinder, free_reads
 from .regions.keys import RegionKeys
 from .regions.models import Plan, RegionModels, UnfitError
@@ -107,7 +108,15 @@ class _Group:
 
     def __init__(self, region: Region) -> None:
         self.region = region
-        self.count = 1
+        self.count = 0
+        self._values: list[str] = []
+        self._is_main = True
+
+    def add(self, pair: GraphPair, values: Iterable[str]) -> None:
+        """Count one more region, which makes these values of this graph."""
+        self.count += 1
+        self._values += values
+        self._is_main &= pair.is_main
 
     def of(self, found: Comparison) -> Piece:
         assert found.status != "partly compared"
@@ -123,7 +132,8 @@ class _Group:
         if region.rewritten:
             change = f"{change or 'tensor'} → {_operators(region.new) or 'nothing'}"
         example = f"{first.op_type if first else 'tensor'} '{name}' ({region.pair.where})"
-        return Piece(change, example, self.count, status, reason)  # type: ignore[arg-type]
+        values = tuple(self._values) if self._is_main else ()
+        return Piece(change, example, self.count, status, reason, values=values)  # type: ignore[arg-type]
 
 
 def _operators(nodes: list[NodeProto]) -> str:
@@ -174,16 +184,12 @@ def _group(finder: RegionFinder, regions: list[Region], judge: _Judge) -> list[_
     groups: dict[Hashable, _Group] = {}
     for region in regions:
         key = keys.of_region(region), judge.surprise(region)
-        if key in groups:
-            groups[key].count += 1
-        else:
-            groups[key] = _Group(region)
+        groups.setdefault(key, _Group(region)).add(region.pair, region.outputs)
     for changed in finder.kept:
         key = keys.of_node(changed)
-        if key in groups:
-            groups[key].count += 1
-        else:
+        if key not in groups:
             groups[key] = _Group(finder.cut([changed]))
+        groups[key].add(changed.pair, changed.node.output)
     return list(groups.values())
 
 

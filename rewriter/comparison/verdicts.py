@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from .judging.differences import OutputComparison
 
-Evidence = Literal["", "proved for the shapes tried", "same arithmetic", "sampled"]
-"""What inputs on which both models agree show, from most to least; "" where nothing was run.
+Evidence = Literal["", "proved for all shapes", "proved for the shapes tried", "same arithmetic", "sampled"]
+"""What inputs on which both models agree show, from most to least; "" where nothing was run. Only a solver, and no inputs, shows
+"proved for all shapes".
 
 "proved for the shapes tried": both only carry elements to places that the shapes decide, and agree where all elements differ, so
 that they agree on all inputs of these shapes. "same arithmetic": they agree to the last bit, also on extremes, NaN and infinities
@@ -24,7 +25,7 @@ class Piece:
     `example` names the first of the `count` nodes. `change` is "Split → Split, Identity", or the operator alone where the node
     stayed and only the definition of the operator differs at the target opset. `max_abs` is as in OutputComparison. `last_bits`
     says that the nodes are equal, or differ, only up to last bits, which another kernel of the runtime explains. `samples` and
-    `evidence` are as in Comparison.
+    `evidence` are as in Comparison. `values` are the names of the values that they make, none where one is not in the main graph.
     """
 
     change: str
@@ -36,6 +37,7 @@ class Piece:
     last_bits: bool = False
     samples: int = 0
     evidence: Evidence = ""
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

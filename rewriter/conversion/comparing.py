@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
     from ..comparison.inputs.samples import Samples
     from ..comparison.original import Original
+    from ..comparison.verdicts import Piece
     from ..comparison.verification import Settings, Verified
     from ..execution.other_runtimes import Target
 
@@ -103,6 +104,8 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
     remarks = dict.fromkeys([*remarks, *(remark for each in tried for remark in each.remarks)])
     saturated = next((each.saturated for each in tried if each.saturated), saturated)
     certificate = _certify(conversion, how, options) if options.certify else None
+    if certificate is not None and comparison is not None:
+        comparison = _with_proofs(comparison, certificate)
     return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
 
 
@@ -122,6 +125,20 @@ def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certif
         if all(math.prod(shape) <= _MOST_TRIED for shape in samples.shapes.values()):
             _compare(conversion, "model", replace(options, samples=samples), None)
     return certificate
+
+
+def _with_proofs(comparison: Comparison, certificate: Certificate) -> Comparison:
+    """The comparison; what is equal and proved says that it is proved."""
+    proved = {change.name for change in certificate.changes if change.is_proved}
+    pieces = [
+        replace(piece, evidence="proved for all shapes") if _is_proved(piece, proved) else piece for piece in comparison.pieces
+    ]
+    is_whole = comparison.status == "equal" and comparison.evidence and certificate.is_proved
+    return replace(comparison, pieces=tuple(pieces), evidence="proved for all shapes" if is_whole else comparison.evidence)
+
+
+def _is_proved(piece: Piece, proved: Container[str]) -> bool:
+    return piece.status == "equal" and len(piece.values) > 0 and all(value in proved for value in piece.values)
 
 
 def _samples_of(original: ModelProto, lengths: Mapping[str, int]) -> Samples:

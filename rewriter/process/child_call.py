@@ -52,6 +52,13 @@ def infer_model(model: bytes) -> bytes:
     return _call("infer_model", model)
 
 
+def inline_functions(model: bytes) -> bytes:
+    """The serialized model with the nodes of its functions in place of their calls, where both are of the same opset. onnx does not
+    know the defaults that functions have for attributes: calls have to state these. Raises as `check_model`.
+    """
+    return _call("inline_functions", model)
+
+
 def infer_strictly(model: bytes) -> None:
     """Run shape inference as the full check does. Raises as `check_model`, Refused where it disputes a type or shape."""
     _call("infer_strictly", model)

@@ -39,6 +39,11 @@ def infer_model(model: bytes) -> bytes:
     return _onnx.shape_inference.infer_shapes(model, False, False, True)
 
 
+def inline_functions(model: bytes) -> bytes:
+    """The serialized `model` with the nodes of its functions in place of their calls, where the opsets are the same."""
+    return _onnx.inliner.inline_local_functions(model, False)
+
+
 def infer_strictly(model: bytes) -> None:
     """Run shape inference on the serialized `model` as the full check does: it refuses what contradicts what it finds."""
     _onnx.shape_inference.infer_shapes(model, True, True, False)
@@ -53,7 +58,8 @@ def infer_node(
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_strictly, infer_node)
+    function.__name__: function
+    for function in (check_model, check_nodes, infer_model, inline_functions, infer_strictly, infer_node)
 }
 
 

@@ -117,6 +117,7 @@ def _comparison(comparison: Comparison) -> Document:
 def _certificate(certificate: Certificate) -> Document:
     return {
         "is_proved": certificate.is_proved,
+        "summary": str(certificate),
         "outputs": [asdict(proof) for proof in certificate.outputs],
         "changes": [asdict(proof) for proof in certificate.changes],
         "solver": certificate.solver,

@@ -33,8 +33,8 @@ def _test_case(entry: Entry) -> ElementTree.Element:
         kind = "error" if entry.exit_status == 2 else "failure"
         end = ElementTree.SubElement(case, kind, {"type": entry.outcome, "message": _xml(entry.reason)})
         end.text = "\n".join(_xml(line) for line in entry.message.splitlines() or map(str, entry.blockers))
-    elif entry.warnings:
-        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_xml, entry.warnings))
+    elif lines := [*entry.warnings, *filter(None, [entry.certified])]:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_xml, lines))
     return case
 
 

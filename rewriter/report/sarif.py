@@ -16,13 +16,14 @@ _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _UNREADABLE = "unusable-model"
 _FAILED = "failed-conversion"
 _WARNING = "conversion-warning"
+_CERTIFIED = "certified"
 
 
 def sarif(totals: Totals) -> str:
     """The run as SARIF.
 
-    There is one result for each blocker, for each warning, and for each model that failed in another way. Blockers of the same kind
-    share a SARIF rule.
+    There is one result for each blocker, for each warning, for each certificate, and for each model that failed in another way.
+    Blockers of the same kind share a SARIF rule.
     """
     rules: dict[str, str] = {}
     results = [result for entry in totals.in_order for result in _results(entry, rules)]
@@ -50,6 +51,9 @@ def _results(entry: Entry, rules: dict[str, str]) -> list[dict[str, Any]]:
     for warning in entry.warnings:
         rules.setdefault(_WARNING, "The model can be converted, with a warning")
         found.append(_result(entry, _WARNING, "warning", warning))
+    if entry.certified:
+        rules.setdefault(_CERTIFIED, "What is proved for all shapes")
+        found.append(_result(entry, _CERTIFIED, "note", entry.certified))
     return found
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .data import ReportData
 
 
-_EVIDENCE = ("proved for the shapes tried", "same arithmetic", "sampled")
+_EVIDENCE = ("proved for all shapes", "proved for the shapes tried", "same arithmetic", "sampled")
 
 
 def summary(report: ReportData) -> str:
@@ -132,7 +132,7 @@ def _basis(compared: Comparison | Piece) -> str:
     """What an "equal" rests on, such as ", proved for the shapes tried"; "" where nothing was run."""
     if not compared.evidence:
         return ""
-    if compared.evidence == "proved for the shapes tried":
+    if compared.evidence.startswith("proved"):
         return f", {compared.evidence}"
     on = "on 1 input" if compared.samples == 1 else f"on {compared.samples:,} inputs"
     return f", also at extremes, {on}" if compared.evidence == "same arithmetic" else f", {on}"

@@ -46,6 +46,8 @@ class Entry(NamedTuple):
     warnings: tuple[str, ...]
     is_at_uri: bool
     """Whether `source` is a URI and not a path of this system."""
+    certified: str = ""
+    """What is proved for all shapes; "" where that was not asked for."""
 
     @property
     def obstacles(self) -> set[tuple[str, ...]]:

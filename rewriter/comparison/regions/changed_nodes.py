@@ -59,10 +59,14 @@ class GraphPair:
         self.inferred = inferred
         self._types: dict[str, TypeProto] | None = None
 
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the main graph."""
+        return self.parent is None and isinstance(self.old, GraphProto)
+
     def path_to(self, node: NodeProto, attribute: str) -> str:
         """The path to a subgraph of a node of the original, as messages show it."""
-        is_main = self.parent is None and isinstance(self.old, GraphProto)
-        return f"{'' if is_main else f'{self.where} > '}{node.op_type} '{shown_name(node)}' {attribute}"
+        return f"{'' if self.is_main else f'{self.where} > '}{node.op_type} '{shown_name(node)}' {attribute}"
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value of the original, declared or inferred."""

@@ -329,6 +329,48 @@ def test_a_symbol_is_no_dimension_without_a_name() -> None:
     assert not certify(*(each.SerializeToString() for each in pair)).is_proved
 
 
+CALLED = '<ir_version: 9, opset_import: ["" : %d, "c" : 1]> g (float[N,6] X) => (float[K,L] y) { h = c.f(X) y = c.f<axis = 0>(h) } <domain: "c", opset_import: ["" : %d]> f <axis: int = 1> (x) => (r) { p, q = Split<axis: int = @axis%s>(x) r = Concat<axis: int = @axis>(%s) }'
+
+
+def test_functions_are_read_with_their_defaults() -> None:
+    before = onnx.parser.parse_model(CALLED % (17, 17, "", "q, p")).SerializeToString()
+    right, wrong = (
+        onnx.parser.parse_model(CALLED % (18, 18, ", num_outputs = 2", order)).SerializeToString() for order in ("q, p", "p, q")
+    )
+    assert certify(before, right).is_proved
+    assert not certify(before, wrong).is_proved
+    other = (CALLED % (18, 18, ", num_outputs = 2", "q, p")).replace("f <axis: int = 1>", "f <axis: int = 0>")
+    assert not certify(before, onnx.parser.parse_model(other).SerializeToString()).is_proved
+
+
+def test_each_value_of_equal_new_nodes_is_named() -> None:
+    before = "g (float[N] x) => (float[N] y, float[N] z) { y = Gelu(x) z = Gelu(x) }"
+    after = "g (float[N] x) => (float[N] y, float[N] z) { y = Tanh(x) z = Tanh(x) }"
+    found = certificate(before, 20, after, 13)
+    assert [(change.name, change.is_proved) for change in found.changes] == [("y", False), ("z", False)]
+    assert not any(output.is_proved for output in found.outputs)
+
+
+def test_an_invalid_result_is_named() -> None:
+    text = "g (float[N] x) => (float[N] y) { y = Relu(x) }"
+    found = certificate(text, 13, text.replace("Relu(x)", "Relu(w)"), 13)
+    assert str(found).startswith("nothing: onnx refuses the result: ")
+
+
+PAIR = "g (float[N,M] x) => (float[a,b] y, float[c,d] z, float[N,M] w) { y, z = Split<axis = 1, num_outputs = 2>(x) w = Gelu(x) }"
+
+
+@pytest.mark.parametrize("compare", ["model", "nodes"])
+def test_the_comparison_names_proofs(compare: str) -> None:
+    found = convert_version(model(PAIR, 20), 13, compare=compare, options=Options(certify=True)).report.comparison
+    kinds = {piece.change.split(" ")[0]: piece.evidence for piece in found.pieces}
+    assert kinds == ({"Split": "proved for all shapes", "Gelu": "sampled"} if compare == "nodes" else {})
+    assert found.evidence == ("" if compare == "nodes" else "sampled")
+    moved = model(PAIR.replace("w = Gelu(x)", "w = Identity(x)"), 20)
+    whole = convert_version(moved, 13, compare="model", options=Options(certify=True)).report.comparison
+    assert whole.evidence == "proved for all shapes"
+
+
 def test_long_and_branching_chains_are_read() -> None:
     nodes = "".join(f"b{n} = Sigmoid(a{n}) a{n + 1} = Mul(a{n}, b{n}) " for n in range(30))
     text = f"g (float[N,M] a0) => (float[a,b] y, float[c,d] z) {{ {nodes} y, z = Split<axis = 1, num_outputs = 2>(a30) }}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from runs import run
+from runs import entry, run
 
 from split_rewrite.rewriter.report.sarif import sarif
+from split_rewrite.rewriter.report.totals import Totals
 
 pytestmark = pytest.mark.quick
 
@@ -25,6 +26,12 @@ def test_each_blocker_warning_and_failure_is_a_result() -> None:
         ("failed-conversion", "error"),
     ]
     assert [rule["id"] for rule in found["tool"]["driver"]["rules"]] == list(dict.fromkeys(rule for rule, _ in said))
+
+
+def test_what_is_proved_is_a_note() -> None:
+    (found,) = json.loads(sarif(Totals([entry(1, "a.onnx", certified="certified: 1 of 1 outputs proved")])))["runs"]
+    (result,) = found["results"]
+    assert (result["level"], result["message"]) == ("note", {"text": "certified: 1 of 1 outputs proved"})
 
 
 def test_paths_become_uris_and_uris_stay() -> None:
