@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import terms
-from .tensors import NotModelledError, Tensor, Value, with_entries
+from .tensors import WHOLE, NotModelledError, Tensor, Value, with_entries
 from .terms import Condition, Whole
 
 Require: TypeAlias = Callable[[Condition, str], None]
@@ -54,8 +54,10 @@ class Call:
         return value
 
     def elements(self, index: int) -> list[Whole]:
-        """The elements of a tensor. Raises NotModelledError where their number is open."""
+        """The elements of a tensor of integers. Raises NotModelledError for another type, or where their number is open."""
         found = with_entries(self.tensor(index))
+        if found.elem_type not in WHOLE:
+            raise NotModelledError("its sizes, axes or positions are no integers")
         if found.entries is None:
             raise NotModelledError("the number of its sizes, axes or positions is open")
         return list(np.ravel(found.entries))

@@ -75,7 +75,7 @@ class Prover:
     def require_equal(self, one: Tensor, other: Tensor) -> None:
         """Raises UnprovenError where the two tensors are not shown to have the same type, lengths and elements."""
         if one.elem_type != other.elem_type or one.rank != other.rank:
-            raise UnprovenError("it has another type or rank")
+            raise UnprovenError("it has another type or rank", self._smallest())
         for axis, (size, wanted) in enumerate(zip(other.dims, one.dims, strict=True)):
             self.require(terms.equal(size, wanted), f"that axis {axis} has the same length")
         with self.inside(one.dims) as index:

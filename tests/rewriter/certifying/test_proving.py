@@ -343,12 +343,24 @@ def test_functions_are_read_with_their_defaults() -> None:
     assert not certify(before, onnx.parser.parse_model(other).SerializeToString()).is_proved
 
 
+def test_sizes_in_float_are_not_modelled() -> None:
+    text = "g (float[4] x, float[2] p) => (float[a] y, float[b] z) { s = Neg(p) y, z = Split<axis = 0>(x, s) }"
+    found = certificate(text, 1, text.replace("(x, s)", "(x)"), 2)
+    assert not found.reason and not any(output.is_proved for output in found.outputs)
+
+
 def test_each_value_of_equal_new_nodes_is_named() -> None:
     before = "g (float[N] x) => (float[N] y, float[N] z) { y = Gelu(x) z = Gelu(x) }"
     after = "g (float[N] x) => (float[N] y, float[N] z) { y = Tanh(x) z = Tanh(x) }"
     found = certificate(before, 20, after, 13)
     assert [(change.name, change.is_proved) for change in found.changes] == [("y", False), ("z", False)]
     assert not any(output.is_proved for output in found.outputs)
+
+
+def test_another_rank_has_lengths() -> None:
+    before = "g (float[N,1] x) => (float[a] y) <int64[1] a = {1}> { y = Squeeze(x, a) }"
+    found = certificate(before, 13, before.replace("Squeeze(x, a)", "Identity(x)").replace("float[a]", "float[a,b]"), 13)
+    assert (found.outputs[0].reason, found.outputs[0].lengths) == ("it has another type or rank", {"N": 0})
 
 
 def test_an_invalid_result_is_named() -> None:
