@@ -25,15 +25,13 @@ def drop_allowzero(node: Node) -> None:
 
     If several constants are 0, the data is first expanded to a tensor with 0 in these places, from which they are copied. For
     computed shapes this is not done: exporters compute most shapes, and the Expand would copy the data of every Reshape for the
-    rare one with two zeros.
+    rare one with two zeros. A computed dimension is -1 always where no other one is 0, but for the batch.
     """
     if not node.pop_attr("allowzero", 0) or _is_never_empty(node) or _zeros_copy_themselves(node):
         return
     shape = known_input(node, 1)
     if shape is None:
-        _infer_zeros_at_run_time(node)
-        if node.shape(1) != (1,):
-            node.caution("it fails at run time if two dimensions of its input are 0, which needs opset 14", only_if_empty=True)
+        _without_computed_zeros(node)
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, node.op.int64(np.where(shape == 0, -1, shape).tolist()))
     elif 0 in shape:
@@ -67,6 +65,39 @@ def _zeros_copy_themselves(node: Node) -> bool:
         return False
     known = zip(result, (*data, *[None] * len(result)), strict=False)
     return all(there is not None and there != 0 and (isinstance(there, int) or there == here) for there, here in known)
+
+
+def _without_computed_zeros(node: Node) -> None:
+    """Write -1 where the computed shape may be 0: for a dimension if all others are known or batches, else for those that are 0."""
+    concat = node.maker(1)
+    parts = [] if concat is None or concat.op_type != "Concat" else list(concat.inputs)
+    if any(-1 in constant for part in parts if (constant := node.constant(part)) is not None):
+        return  # no other dimension can be 0
+    dims, batches = node.shape(node.output(0)) or (), node.graph.batches
+    places = [place for place, dim in enumerate(dims) if not isinstance(dim, int) or dim == 0]
+    others = [place for place in places if dims[place] not in batches]
+    index = _part_of(node, parts, (others or places)[-1]) if places and len(others) < 2 else None
+    if index is None:
+        _infer_zeros_at_run_time(node)
+    else:
+        parts[index] = node.op.int64([-1])
+        node.set_input(1, node.op.Concat(*parts, axis=0))
+    if node.shape(1) != (1,) and (index is None or len(places) > 1):
+        which = "two dimensions of its input are 0" if index is None else "there is a batch of 0"
+        node.caution(f"it fails at run time if {which}, which needs opset 14", only_if_empty=True)
+
+
+def _part_of(node: Node, parts: list[str], place: int) -> int | None:
+    """The index of the part that has one element, the one at `place` of all; None where there is no such part."""
+    begin = 0
+    for index, part in enumerate(parts):
+        length = (node.shape(part) or (None,))[0]
+        if begin == place and length == 1:
+            return index
+        if not isinstance(length, int):
+            return None
+        begin += length
+    return None
 
 
 def _infer_zeros_at_run_time(node: Node) -> None:

@@ -33,7 +33,7 @@ _MOST_TRIED = 4
 
 
 class Interpreter:
-    """The values of two models. `read_original` comes first, and then `read_result`."""
+    """The values of two models. `read_original` comes first, then `read_inputs` of the result, and then `read_result`."""
 
     def __init__(self, prover: Prover) -> None:
         self._prover = prover
@@ -56,17 +56,21 @@ class Interpreter:
 
     def read_original(self, model: ModelProto) -> None:
         """Compute with the nodes of the original; what they require is taken to hold."""
+        self._prover.prefer_batches(type_protos.batches(model.graph))
         for value in model.graph.input:
             self.original[value.name] = self._input(value)
         self._read(_Reading(model, self.original, lambda condition, _: self._prover.assume(condition), is_result=False))
         self._computed_names = {name for node in model.graph.node for name in node.output}
 
-    def read_result(self, model: ModelProto) -> None:
-        """Compute with the nodes of the result; what they require has to follow."""
-        for value in model.graph.input:
+    def read_inputs(self, result: ModelProto) -> None:
+        """Take the inputs of the result for those of the original."""
+        for value in result.graph.input:
             known = self.original.get(value.name)
             self.result[value.name] = Unknown() if known is None else known
             self._take_lengths(value, known)
+
+    def read_result(self, model: ModelProto) -> None:
+        """Compute with the nodes of the result; what they require has to follow."""
         self._read(_Reading(model, self.result, self._prover.require, is_result=True))
 
     # -- inputs and constants

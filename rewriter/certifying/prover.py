@@ -14,6 +14,8 @@ from .terms import Condition, Whole
 
 EFFORT = 100_000_000
 """The effort for one question, in steps that z3 counts: some two seconds, on any machine the same."""
+_SECONDS = 10.0
+"""The time for one question, for those of which z3 does not count the steps."""
 _BOUNDS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 2_048)
 """The largest lengths among which a counterexample is looked for, one after the other."""
 
@@ -34,6 +36,7 @@ class Prover:
         self._solver.set("rlimit", EFFORT)
         self._ends = time.monotonic() + seconds
         self._lengths: dict[str, Any] = {}
+        self._batches: frozenset[str] = frozenset()
         self._count = 0
 
     def length(self, name: str, shown: str = "") -> Any:
@@ -43,6 +46,10 @@ class Prover:
         if shown:
             self._lengths[shown] = found
         return found
+
+    def prefer_batches(self, shown: frozenset[str]) -> None:
+        """Look for counterexamples in which the lengths of these names are not 0 first: others do not count for conversions."""
+        self._batches = shown
 
     def assume(self, condition: Condition) -> None:
         """Take it that the condition holds."""
@@ -103,18 +110,21 @@ class Prover:
             self._solver.pop()
 
     def _ask(self, *more: Any) -> Any:
-        left = int(1000 * (self._ends - time.monotonic()))
+        left = min(self._ends - time.monotonic(), _SECONDS)
         if left <= 0:
             raise UnprovenError("the time is up")
-        self._solver.set("timeout", left)
+        self._solver.set("timeout", int(1000 * left) + 1)
         return self._solver.check(*more)
 
     def _smallest(self) -> dict[str, int]:
         """Lengths of the inputs for which all that is assumed now holds, as small as possible; none where all of them are long."""
-        if all(self._ask(*self._at_most(bound)) != z3.sat for bound in _BOUNDS):
+        ranges = ((least, bound) for least in (1, 0) for bound in _BOUNDS)
+        if all(self._ask(*self._within(least, bound)) != z3.sat for least, bound in ranges):
             return {}
         found = self._solver.model()
         return {name: found.eval(length, model_completion=True).as_long() for name, length in self._lengths.items()}
 
-    def _at_most(self, bound: int) -> Iterable[Any]:
-        return [length <= bound for length in self._lengths.values()]
+    def _within(self, least: int, bound: int) -> Iterable[Any]:
+        """That no length is above the bound, and that no batch is below the least one."""
+        yield from (length <= bound for length in self._lengths.values())
+        yield from (length >= least for name, length in self._lengths.items() if name in self._batches)

@@ -122,9 +122,10 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
         interpreter.read_original(original)
         if not prover.is_possible:
             return Certificate((), (), solver, "the solver finds no lengths with which the original is valid")
-        interpreter.read_result(result)
+        interpreter.read_inputs(result)
         if not prover.is_possible:
             return Certificate((), (), solver, "the result takes no inputs that the original takes")
+        interpreter.read_result(result)
     except UnprovenError as error:
         return Certificate((), (), solver, str(error))
     changes = {name: _proof(name, problem) for name, problem in interpreter.changes.items()}

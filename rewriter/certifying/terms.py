@@ -117,6 +117,14 @@ def product(values: Iterable[Whole]) -> Whole:
     return simplified(found)
 
 
+def factors(values: Iterable[Whole]) -> list[Whole]:
+    """Numbers and terms with the same product as the integers, none of which is a product itself."""
+    found: list[Whole] = []
+    for value in map(simplified, values):
+        found += [value] if isinstance(value, int) or not z3.is_mul(value) else factors(value.children())
+    return found
+
+
 def smaller(one: Whole, other: Whole) -> Whole:
     """The smaller one of two integers."""
     if isinstance(one, int) and isinstance(other, int):

@@ -119,7 +119,9 @@ def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certif
     progress.stage("certifying")
     original, _ = _model_of(conversion.originals[-1], options)
     certificate = certify(original.skeleton.checkable(), conversion.result.checkable())
-    lengths = next((proof.lengths for proof in certificate.outputs if proof.lengths), None)
+    batches = type_protos.batches(original.proto.graph)
+    found = (proof.lengths for proof in certificate.outputs if proof.lengths)
+    lengths = next((each for each in found if all(each[name] for name in batches & each.keys())), None)
     if lengths and how != "off" and not (options.samples is not None and options.samples.data):
         samples = _samples_of(original.proto, lengths)
         if all(math.prod(shape) <= _MOST_TRIED for shape in samples.shapes.values()):

@@ -43,6 +43,11 @@ class Surroundings(Values):
         """The name of the program that made the model, such as "pytorch"."""
         return self._scope.model.proto.producer_name
 
+    @property
+    def batches(self) -> frozenset[str]:
+        """The symbols of the dimensions of the model that are batches."""
+        return type_protos.batches(self._scope.model.proto.graph)
+
     def may_write(self, op_type: str) -> bool:
         """Whether no runtime of the user refuses the operator."""
         return op_type not in self._scope.model.refused_operators

@@ -56,6 +56,14 @@ def shape_of(proto: TypeProto) -> Shape | None:
     return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
 
 
+def batches(graph: onnx.GraphProto) -> frozenset[str]:
+    """The symbols of first dimensions of inputs with two or more dimensions: nobody runs a model with a batch of 0
+    (docs/promise.md).
+    """
+    shapes = (shape_of(value.type) or () for value in graph.input)
+    return frozenset(shape[0] for shape in shapes if len(shape) > 1 and isinstance(shape[0], str))
+
+
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     size = dim.dim_value
     if size > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
@@ -71,6 +72,49 @@ def test_one_computed_dimension_with_a_meant_zero(inferred: bool) -> None:
     assert conversion.report.remarks == ()
     x = np.zeros((2 if inferred else 0, 3), np.float32)
     assert run(conversion.model, {"x": x, "s": np.array([-1 if inferred else 0])})[0].shape == (x.size,)
+
+
+def _from_rows(inputs: str, parts: str) -> tuple[onnx.ModelProto, list[str], list[str]]:
+    """x in rows of six, reshaped to `parts`, where B and S are its first dimensions: the result at 13, its operators and remarks."""
+    text = f"""g ({inputs}) => (float[a, b, c] y) <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] three = {{3}},
+      int64[1] six = {{6}}, int64[1] rest = {{-1}}, int64[2] flat = {{-1, 6}}> {{
+        n = Shape(x)
+        B = Slice(n, zero, one)
+        S = Slice(n, one, two)
+        rows = Reshape(x, flat)
+        s = Concat<axis = 0>({parts})
+        y = Reshape<allowzero = 1>(rows, s)
+    }}"""
+    conversion = convert_version(model(text, opset=18), 13)
+    remarks = [remark.message for remark in conversion.report.remarks]
+    return conversion.model, [node.op_type for node in conversion.model.graph.node], remarks
+
+
+@pytest.mark.parametrize(("parts", "shape"), [("B, S, six", (2, -1, 6)), ("six, B, S", (6, 2, -1)), ("S, B, six", (-1, 2, 6))])
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_the_dimension_beside_a_batch_is_inferred(parts: str, shape: tuple[int, ...], length: int) -> None:
+    result, operators, remarks = _from_rows("float[B,S,6] x", parts)
+    assert "Equal" not in operators and operators.count("Slice") == 1
+    assert remarks == ["it fails at run time if there is a batch of 0, which needs opset 14"]
+    x = np.arange(12 * length, dtype=np.float32).reshape(2, length, 6)
+    expected = x.reshape([length if dim == -1 else dim for dim in shape])
+    np.testing.assert_array_equal(run(result, {"x": x})[0], expected, strict=True)
+
+
+def test_a_single_open_dimension_is_inferred_without_a_remark() -> None:
+    result, operators, remarks = _from_rows("float[3,S,6] x", "S, three, six")
+    assert "Equal" not in operators and "Concat" not in operators and remarks == []
+    assert run(result, {"x": np.zeros((3, 0, 6), np.float32)})[0].shape == (0, 3, 6)
+
+
+def test_of_two_dimensions_that_are_no_batch_each_may_be_0() -> None:
+    _, operators, _ = _from_rows("float[3,S,T] x, float[S] z", "S, S, six")
+    assert "Equal" in operators
+
+
+def test_beside_a_minus_one_no_dimension_is_0() -> None:
+    _, operators, remarks = _from_rows("float[B,S,T] x", "S, rest, six")
+    assert "Equal" not in operators and operators.count("Concat") == 1 and remarks == []
 
 
 @pytest.mark.parametrize("length", ["K", "2"])

@@ -84,18 +84,20 @@ def _kept(call: Call, length: Whole, tensor: Tensor, axis: int) -> Whole:
 
 
 def _left(call: Call, dims: tuple[Whole, ...], others: list[Whole]) -> Whole:
-    """The length that is left for -1 beside `others` in place of `dims`."""
-    whole, rest = list(dims), []
-    for length in others:
-        place = next((place for place, old in enumerate(whole) if terms.are_same(old, length)), None)
+    """The length that is left for -1 beside `others` in place of `dims`. Raises NotModelledError where that is no division by a
+    number.
+    """
+    call.require(terms.every(terms.negated(terms.equal(length, 0)) for length in others), "that -1 stands beside no length of 0")
+    whole, rest = terms.factors(dims), []
+    for factor in terms.factors(others):
+        place = next((place for place, old in enumerate(whole) if terms.are_same(old, factor)), None)
         if place is None:
-            rest.append(length)
+            rest.append(factor)
         else:
             del whole[place]
-    call.require(terms.every(terms.negated(terms.equal(length, 0)) for length in others), "that -1 stands beside no length of 0")
-    if not rest:
-        return terms.product(whole)
     divisor = terms.product(rest)
+    if not isinstance(divisor, int):
+        raise NotModelledError("it divides by a length that is computed")
     call.require(terms.equal(terms.remainder(terms.product(whole), divisor), 0), "that the number of elements stays")
     return terms.floor(terms.product(whole), divisor)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
+from helpers import model
 from onnx import TensorProto, helper
 
 from split_rewrite.rewriter.opsets import type_protos
@@ -37,3 +38,8 @@ def test_two_types_have_their_rank_and_equal_sizes_in_common() -> None:
     other = helper.make_tensor_type_proto(TensorProto.INT64, [2, "M", 4])
     assert type_protos.shape_of(type_protos.in_common(INTEGERS, other)) == (2, None, None)
     assert type_protos.in_common(INTEGERS, helper.make_tensor_type_proto(TensorProto.FLOAT, [2])) == onnx.TypeProto()
+
+
+def test_batches_are_first_dimensions_with_a_name() -> None:
+    text = "g (float[N,3] x, float[M] w, float[2,K] k, float[?,L] u, int64[B,S,T] i) => (float[N,3] y) { y = Relu(x) }"
+    assert type_protos.batches(model(text, 13).graph) == {"N", "B"}
