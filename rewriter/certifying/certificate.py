@@ -44,7 +44,7 @@ class Certificate:
         if self.reason:
             return f"nothing: {self.reason}"
         proved, count = sum(output.is_proved for output in self.outputs), len(self.outputs)
-        how = "proved for all shapes: nothing changed"
+        how = "proved for all shapes: no value is computed in another way"
         if self.changes:
             shown = sum(change.is_proved for change in self.changes)
             how = f"proved for all shapes, {shown} of {len(self.changes)} changed values ({self.solver})"

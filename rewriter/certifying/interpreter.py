@@ -24,7 +24,7 @@ from .constants import constant
 from .model_reader import attributes_of, essence, functions_of, needed_outputs
 from .prover import Prover, UnprovenError
 from .solver import z3
-from .tensors import NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .tensors import Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
 
 _BOUNDS = {Role.LOWER, Role.UPPER}
@@ -210,7 +210,7 @@ class Interpreter:
         call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain)
         try:
             if node.op_type in MODELS:
-                return [with_entries(each) if isinstance(each, Tensor) else each for each in MODELS[node.op_type](call)]
+                return [_kept(each) for each in MODELS[node.op_type](call)]
         except NotModelledError:
             pass
         try:
@@ -314,6 +314,13 @@ class _Reading:
         what = (is_needed, *essence(node, self.opset, self._functions))
         read = [*inputs, *(self.values[name] for name in captured)]
         return _Step(node, what, inputs, captured, read, self.is_result or is_needed)
+
+
+def _kept(value: Value) -> Value:
+    """What a node makes, in the form in which it is kept."""
+    if isinstance(value, Tensor):
+        return with_entries(value)
+    return Items(value) if isinstance(value, tuple) else value
 
 
 def _are_cut_alike(one: Parts, other: Parts) -> bool:

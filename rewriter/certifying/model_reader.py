@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import reads, subgraphs
-from ..opsets import facts, transitions
+from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind
 
 
@@ -36,6 +36,35 @@ def needed_outputs(graph: GraphProto) -> set[str]:
     return wanted
 
 
+def newly_declared(original: ModelProto, result: ModelProto) -> str:
+    """A value of which the result declares what the original does not; "" where there is none. Runtimes believe it."""
+    before = dict(_declared(original.graph))
+    for name, kind in _declared(result.graph):
+        old = before.get(name)
+        if kind.WhichOneof("value") is not None and (old is None or (old != kind and not _says_less(kind, old))):
+            return name
+    return ""
+
+
+def _declared(graph: GraphProto) -> Iterator[tuple[str, TypeProto]]:
+    """The values that are declared in a graph and in its bodies, but for the inputs of the graph, with their types."""
+    yield from ((value.name, value.type) for value in (*graph.value_info, *graph.output))
+    for node in graph.node:
+        for _, inner in subgraphs(node):
+            yield from ((value.name, value.type) for value in inner.input)
+            yield from _declared(inner)
+
+
+def _says_less(kind: TypeProto, other: TypeProto) -> bool:
+    """Whether a type of tensors says nothing that the other one does not say: it may leave out lengths."""
+    if type_protos.type_string(kind) != type_protos.type_string(other) or kind.WhichOneof("value") != "tensor_type":
+        return False
+    shape, old = type_protos.shape_of(kind), type_protos.shape_of(other)
+    if shape is None or old is None:
+        return shape is None
+    return len(shape) == len(old) and all(dim == before for dim, before in zip(shape, old, strict=True) if isinstance(dim, int))
+
+
 def attributes_of(node: NodeProto) -> dict[str, Any]:
     """The attributes by name, strings as str."""
     found = {each.name: helper.get_attribute_value(each) for each in node.attribute if not each.ref_attr_name}
@@ -43,27 +72,34 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
 
 
 class Functions(NamedTuple):
-    """The functions of a model: their nodes by domain and name, and all of them, serialized."""
+    """The functions of a model: their nodes by domain, name and overload, and all of them, serialized. `domains`: the versions of
+    the operators of other domains.
+    """
 
-    nodes: Mapping[tuple[str, str], Sequence[NodeProto]]
+    nodes: Mapping[tuple[str, str, str], Sequence[NodeProto]]
     content: tuple[bytes, ...]
+    domains: tuple[tuple[str, int], ...]
 
 
 def functions_of(model: ModelProto) -> Functions:
     """The functions of `model`."""
-    nodes = {(function.domain, function.name): function.node for function in model.functions}
-    return Functions(nodes, tuple(sorted(function.SerializeToString(deterministic=True) for function in model.functions)))
+    nodes = {(each.domain, each.name, each.overload): each.node for each in model.functions}
+    content = tuple(sorted(each.SerializeToString(deterministic=True) for each in model.functions))
+    imports = [entry for owner in (model, *model.functions) for entry in owner.opset_import]
+    domains = sorted({(entry.domain, entry.version) for entry in imports if entry.domain not in DEFAULT_DOMAINS})
+    return Functions(nodes, content, tuple(domains))
 
 
 def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...]:
     """What a node does apart from its inputs, equal for nodes that mean the same.
 
-    What may call a function means the same only where all functions of both models are the same.
+    What may call a function, or an operator of another domain, means the same only where both models have the same functions and
+    versions of domains.
     """
     is_onnx = node.domain in DEFAULT_DOMAINS
     has_body = any(True for _ in subgraphs(node))
     drawn = tuple(node.output) if may_draw(node, functions) else ()
-    called = () if is_onnx and not has_body else (functions.content, getattr(node, "overload", ""))
+    called = () if is_onnx and not has_body else (functions.content, functions.domains, node.overload)
     own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn, called)
     defaults = _defaults(node.op_type, opset) if is_onnx else ()
     stated = (raw for each in node.attribute if (raw := _attribute_essence(each)) not in defaults)
@@ -72,7 +108,7 @@ def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...
 
 def may_draw(node: NodeProto, functions: Functions) -> bool:
     """Whether two such nodes may give different results for the same inputs: they draw random numbers, or nobody knows."""
-    called = functions.nodes.get((node.domain, node.op_type))
+    called = functions.nodes.get((node.domain, node.op_type, node.overload))
     inner = [*(called or ()), *(each for _, graph in subgraphs(node) for each in graph.node)]
     if any(may_draw(each, functions) for each in inner):
         return True

@@ -14,9 +14,11 @@ from ..errors import ArgumentError
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import subgraphs
 from ..opsets import type_protos
+from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
+from .model_reader import newly_declared
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -41,17 +43,22 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     Nothing that the conversion found out is used: shapes are those of the inputs, and what onnx infers from these.
     Raises: SystemLimitError where no child can be started.
     """
-    what = "the result"
     try:
         child_call.check_model(result, True)
-        prepared = [_prepared(result)]
-        what = "the types of the original"
-        prepared.insert(0, _prepared(original))
     except (child_call.Refused, Crashed) as error:
-        return Certificate((), (), "", f"onnx refuses {what}: {error}")
+        return Certificate((), (), "", f"onnx refuses the result: {error}")
+    try:
+        prepared = [_prepared(ModelProto.FromString(model)) for model in (original, result)]
+    except (child_call.Refused, Crashed) as error:
+        return Certificate((), (), "", f"onnx cannot read the models: {error}")
+    if any(model is None for model in prepared):
+        return Certificate((), (), "", "onnx cannot infer the types")
+    declared = newly_declared(*map(ModelProto.FromString, (original, result)))
+    if declared:
+        return Certificate((), (), "", f"the result declares another type of '{declared}'")
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
-        request = json.dumps([*(model.hex() for model in prepared), seconds]).encode()
+        request = json.dumps([*(model.SerializeToString().hex() for model in prepared if model), seconds]).encode()
         answer = json.loads(bytes(child.ask(request, seconds + _GRACE, _MEMORY)))
     except (Crashed, NotReady) as error:
         return Certificate((), (), "", f"the solver ended: {error}")
@@ -61,11 +68,10 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     return Certificate(outputs, changes, **answer)
 
 
-def _prepared(serialized: bytes) -> bytes:
+def _prepared(model: ModelProto) -> ModelProto | None:
     """The model with the nodes of its functions in place of calls, and with the types that onnx infers from its inputs alone: what
-    it declares of other values may be wrong.
+    it declares of other values may be wrong. None where nothing can be inferred.
     """
-    model = ModelProto.FromString(serialized)
     if model.functions:
         _state_defaults(model)
         model = ModelProto.FromString(child_call.inline_functions(model.SerializeToString()))
@@ -74,9 +80,10 @@ def _prepared(serialized: bytes) -> bytes:
     for tensor in defaults:  # callers may override them
         model.graph.initializer.remove(tensor)
     _forget_types(model.graph)
-    inferred = ModelProto.FromString(child_call.infer_model(model.SerializeToString()))
-    inferred.graph.initializer.extend(defaults)
-    return inferred.SerializeToString()
+    inferred = infer_model(model)
+    if inferred is not None:
+        inferred.graph.initializer.extend(defaults)
+    return inferred
 
 
 def _state_defaults(model: ModelProto) -> None:
@@ -114,7 +121,10 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
     names = [value.name for value in original.graph.output]
     if any(sum(entry.domain in DEFAULT_DOMAINS for entry in model.opset_import) != 1 for model in (original, result)):
         return Certificate((), (), solver, "a model does not import ONNX's own domain once")
-    if _interface(original) != _interface(result):
+    if any(len({tensor.name for tensor in model.graph.initializer}) < len(model.graph.initializer) for model in (original, result)):
+        return Certificate((), (), solver, "two initializers have one name")
+    has_other_defaults = result.ir_version < 4 <= original.ir_version and bool(_interface(result)[1])
+    if _interface(original) != _interface(result) or has_other_defaults:
         return Certificate((), (), solver, "the result has other inputs or outputs")
     prover = Prover(seconds)
     interpreter = Interpreter(prover)
@@ -135,7 +145,8 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
         if cause is not None:
             outputs.append(replace(changes[cause], name=name, reason=_about(cause, name) + changes[cause].reason))
         else:
-            is_same = interpreter.original[name] is interpreter.result[name]
+            value = interpreter.original.get(name)
+            is_same = value is not None and value is interpreter.result.get(name)
             outputs.append(Proof(name, is_same, "" if is_same else "it is another value"))
     return Certificate(tuple(outputs), tuple(changes.values()), solver)
 

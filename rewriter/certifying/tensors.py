@@ -61,6 +61,10 @@ class Tensor:
         return self.at(unflattened(place, self.dims))
 
 
+class Items(tuple[Tensor, ...]):
+    """A sequence of known length. Two empty ones are not the same object, since their elements may have other types."""
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """A sequence of open length: the parts of `tensor` along `axis`, of the length `size` but for the last.
@@ -138,7 +142,12 @@ def of_entries(elem_type: int, entries: np.ndarray, *, is_sized: bool) -> Tensor
 def with_entries(tensor: Tensor) -> Tensor:
     """The same tensor, with entries where all its lengths are known and it is small."""
     lengths = tuple(size for size in tensor.dims if isinstance(size, int))
-    if tensor.entries is not None or len(lengths) < tensor.rank or np.prod(lengths, dtype=object) > MOST_ENTRIES:
+    if (
+        tensor.entries is not None
+        or len(lengths) < tensor.rank
+        or min(lengths, default=0) < 0
+        or np.prod(lengths, dtype=object) > MOST_ENTRIES
+    ):
         return tensor
     if tensor.elem_type not in WHOLE and tensor.elem_type != TensorProto.BOOL:
         return tensor

@@ -6,6 +6,7 @@ A known integer is a Python int, so that most arithmetic needs no solver; so is 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Any, TypeAlias
 
 from .solver import z3
@@ -75,6 +76,38 @@ def some(conditions: Iterable[Condition]) -> Condition:
 def negated(condition: Condition) -> Condition:
     """Whether the condition does not hold."""
     return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
+
+
+def magnitude(value: Whole, length: int) -> int:
+    """The largest absolute value that an integer may have where lengths, indices and unknown numbers are at most `length`."""
+    if isinstance(value, int):
+        return abs(value)
+    found: dict[int, int] = {}
+    waiting = [value]
+    while waiting:
+        each = waiting[-1]
+        parts = each.children()[1:] if z3.is_app_of(each, z3.Z3_OP_ITE) else each.children() if _is_arithmetic(each) else []
+        missing = [part for part in parts if part.get_id() not in found]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        sizes = [found[part.get_id()] for part in parts]
+        found[each.get_id()] = abs(each.as_long()) if z3.is_int_value(each) else _joined(each, sizes) if sizes else length
+    return found[value.get_id()]
+
+
+def _is_arithmetic(value: Term) -> bool:
+    return z3.is_add(value) or z3.is_sub(value) or z3.is_mul(value) or z3.is_idiv(value) or z3.is_mod(value)
+
+
+def _joined(value: Term, sizes: list[int]) -> int:
+    """The largest absolute value of a sum, difference, product, quotient or choice of numbers up to `sizes`."""
+    if z3.is_mul(value):
+        return prod(sizes)
+    if z3.is_add(value) or z3.is_sub(value):
+        return sum(sizes)
+    return max(sizes)
 
 
 INPUT, UNKNOWN = "input ", "value "

@@ -88,6 +88,49 @@ def has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
     return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
 
 
+def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
+    """The positions of nodes that cast numbers back to integers which a Cast to a smaller type may have changed, each with its
+    type: onnx takes the entries of a shape for the same behind both.
+    """
+    makers: dict[str, onnx.NodeProto] = {}
+    casts: list[tuple[int, onnx.NodeProto, int]] = []
+    for index, (node, _) in enumerate(nodes_with_opset(model)):
+        makers.update(dict.fromkeys(node.output, node))
+        if node.op_type == "Cast" and node.input and node.domain in DEFAULT_DOMAINS:
+            casts.append((index, node, _type_cast_to(node)))
+    if all(kind in _WIDE for _, _, kind in casts):
+        return {}
+    return {index: kind for index, node, kind in casts if kind in _INTEGERS and _comes_from_small_type(node, makers)}
+
+
+def _comes_from_small_type(node: onnx.NodeProto, makers: Mapping[str, onnx.NodeProto]) -> bool:
+    """Whether the data of `node` come from a Cast to a small type through nodes that onnx follows entries through."""
+    seen: set[str] = set()
+    waiting = list(node.input)
+    while waiting and len(seen) < _MOST_FOLLOWED:
+        name = waiting.pop()
+        maker = makers.get(name)
+        if name in seen or maker is None or not facts.of(maker.op_type).has("entries"):
+            continue
+        if maker.op_type == "Cast" and _type_cast_to(maker) not in _WIDE:
+            return True
+        seen.add(name)
+        waiting += maker.input
+    return len(seen) >= _MOST_FOLLOWED
+
+
+def _type_cast_to(node: onnx.NodeProto) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == "to"), 0)
+
+
+_INTEGERS = {TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64}
+"""The types in which runtimes take sizes, and those beside them."""
+_WIDE = {*_INTEGERS, TensorProto.FLOAT, TensorProto.DOUBLE}
+"""The types that hold every size below 2^24."""
+_MOST_FOLLOWED = 256
+"""The number of values between two Casts that are looked at."""
+
+
 def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:
     """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps."""
     return {} if has_unknown_steps(node, data) else data

@@ -17,6 +17,7 @@ from .misinferred import (
     cuts_by_unknown_bounds,
     has_unknown_starts,
     has_unknown_steps,
+    integers_cut_before,
     keeps_its_input,
     stated_shape,
 )
@@ -31,6 +32,8 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_bounds(model)):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:
+        return True
+    if b"Cast" in serialized and integers_cut_before(model):
         return True
     return any(
         op_type.encode() in serialized
@@ -47,7 +50,7 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     """
     replaced: dict[int, onnx.NodeProto] = {}
     functions: dict[str, onnx.FunctionProto] = {}
-    known = constants(model)
+    known, cut = constants(model), integers_cut_before(model)
     for index, (node, opset) in enumerate(nodes_with_opset(model)):
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
@@ -55,7 +58,8 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
         slices = _SLICES_FROM_ANYWHERE if has_unknown_starts(node, known) else _SLICES
         is_cut_wrongly = slices is _SLICES_FROM_ANYWHERE or (node.op_type, opset) == WRONG_SYMBOLS
         shape = stated_shape(node, opset)
-        if shape is None and not (is_kept or is_cut_anyhow or (is_cut_wrongly and len(node.input) in slices)):
+        is_known_wrongly = index in cut
+        if shape is None and not (is_kept or is_cut_anyhow or is_known_wrongly or (is_cut_wrongly and len(node.input) in slices)):
             continue
         replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
         if is_kept:
@@ -64,6 +68,11 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
         elif is_cut_anyhow:
             node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
             del node.input[2:]
+        elif is_known_wrongly:
+            function = _cast_anyhow(cut[index])
+            functions[function.name] = function
+            node.domain, node.op_type = _STAND_INS, function.name
+            del node.attribute[:]
         elif shape is not None:
             function = _reshape_to(shape)
             functions[function.name] = function
@@ -125,6 +134,14 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
 """The stand-in for Slice along axes or by steps that are not constant."""
+
+
+def _cast_anyhow(kind: int) -> onnx.FunctionProto:
+    """A Cast of numbers of which nothing is inferred but shape and type: no inference follows them through an Exp."""
+    return onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> Cast{kind} (data) => (numbers) '
+        f"{{ f = Cast <to = 1> (data)\n e = Exp (f)\n numbers = Cast <to = {kind}> (e) }}"
+    )
 
 
 def _reshape_to(shape: Sequence[int]) -> onnx.FunctionProto:

@@ -323,7 +323,12 @@ def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
 
 
 def _without_file(tensor: TensorProto) -> TensorProto:
-    """`tensor` without its payload, marked such that onnx looks for no file. Its name may be damaged, and is copied as it is."""
+    """`tensor` without its payload, marked such that onnx looks for no file. Its name may be damaged, and is copied as it is.
+
+    Two of them are the same only if their payload is at the same place.
+    """
     stub = without_payload(tensor)
     refer(stub, _NO_FILE, 0, 0)
+    place = ", ".join(sorted(f"{entry.key}: {entry.value}" for entry in tensor.external_data))
+    stub.external_data.add(key="place", value=place)
     return stub

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
+from ...opsets import transitions
 from .. import terms
 from ..calls import Call, models, repeated
 from ..constants import element_of
@@ -20,9 +21,21 @@ from ..terms import Term
 
 
 def _require_plain(call: Call) -> None:
-    """Raises NotModelledError for the old ways to broadcast."""
+    """Require equal lengths in versions that do not repeat. Raises NotModelledError for the old ways to broadcast."""
     if call.attr("broadcast", 0) or call.attr("axis") is not None:
         raise NotModelledError("it broadcasts in an old way")
+    schema = transitions.schema_at(call.op_type, call.opset)
+    if schema is None or schema.since_version >= _REPEATS:
+        return
+    first, *others = (call.tensor(index) for index in range(len(call.inputs)))
+    for other in others:
+        if other.rank != first.rank:
+            raise NotModelledError("it broadcasts in an old way")
+        call.require(terms.every(map(terms.equal, first.dims, other.dims)), "that operands have the same shape")
+
+
+_REPEATS = 7
+"""The opset from which on operators repeat operands of length 1."""
 
 
 def _combined(call: Call, function: Callable[..., Term], kind: int | None = None, *, is_sized: bool = False) -> list[Value]:
@@ -211,8 +224,8 @@ _BITS: dict[int, int] = {TensorProto.INT32: 31, TensorProto.INT64: 63}
 
 
 def _held(number: Term, bits: int) -> Term:
-    """The number; a known one has to fit."""
-    if isinstance(number, int) and not -(1 << bits) <= number < 1 << bits:
+    """The number, which has to fit: a term for lengths of which six, multiplied, fit."""
+    if terms.magnitude(number, 1 << bits // 6) >= 1 << bits:
         raise NotModelledError("a number is beyond its type")
     return number
 

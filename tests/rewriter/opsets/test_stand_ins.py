@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, refusal
+from helpers import convert_version, model, refusal, run
 
 from split_rewrite.rewriter.opsets import inference, type_protos
 
@@ -127,3 +128,34 @@ def test_a_slice_from_a_start_that_is_computed_does_not_start_at_0(
     assert [node.op_type for node in inferred.graph.node][1:] == ["Slice", "Expand"]
     found = type_protos.shape_of(inferred.graph.output[0].type)
     assert found == shape
+
+
+@pytest.mark.parametrize(
+    ("casts", "shape"),
+    [
+        ("Cast<to = 3>(s)", None),
+        ("Cast<to = 9>(s)", None),
+        ("Cast<to = 10>(s)", None),
+        ("Cast<to = 1>(s)", (301,)),
+        ("Cast<to = 6>(s)", (301,)),
+        ("Gather(s, zero)", (301,)),
+    ],
+)
+@pytest.mark.parametrize("way", ["l = Gather(h, zero)", "k = Squeeze(h) l = Unsqueeze(k, zero)"])
+def test_sizes_that_a_cast_may_change_are_not_known(casts: str, shape: tuple[int] | None, way: str) -> None:
+    text = f"g (float[N] x, float[301] z) => (float[a] y) <int64[1] zero = {{0}}> {{ s = Shape(z) h = {casts} {way} q = Cast<to = 7>(l) y = Reshape(x, q) }}"
+    proto = model(text, 18)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    inferred = inference.infer_model(proto)
+    assert inferred is not None and inferred.graph.node[-2].op_type == "Cast"
+    found = type_protos.shape_of(inferred.graph.output[0].type)
+    assert found == ((None,) if shape is None else shape)
+
+
+def test_a_split_behind_such_a_cast_has_no_constant_sizes() -> None:
+    text = "g (float[N] x, float[301] z) => (float[a] y, float[b] w) { s = Shape(z) r = Cast<to = 3>(s) q = Cast<to = 7>(r) u = Reshape(x, q) y, w = Split<axis = 0, num_outputs = 2>(u) }"
+    result = convert_version(model(text, 18), 17).model
+    x = np.arange(45, dtype=np.float32)
+    first, second = run(result, {"x": x, "z": np.zeros(301, np.float32)})
+    np.testing.assert_array_equal(first, x[:23], strict=True)
+    np.testing.assert_array_equal(second, x[23:], strict=True)
