@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import onnx
 import onnx.parser
@@ -54,37 +54,41 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     for index, (node, opset) in enumerate(nodes_with_opset(model)):
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
-        is_kept, is_cut_anyhow = keeps_its_input(node.op_type, opset), has_unknown_steps(node, known)
-        slices = _SLICES_FROM_ANYWHERE if has_unknown_starts(node, known) else _SLICES
-        is_cut_wrongly = slices is _SLICES_FROM_ANYWHERE or (node.op_type, opset) == WRONG_SYMBOLS
-        shape = stated_shape(node, opset)
-        is_known_wrongly = index in cut
-        if shape is None and not (is_kept or is_cut_anyhow or is_known_wrongly or (is_cut_wrongly and len(node.input) in slices)):
-            continue
-        replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
-        if is_kept:
+        if keeps_its_input(node.op_type, opset):
+            replaced[index] = _copy(node)
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
-        elif is_cut_anyhow:
-            node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
-            del node.input[2:]
-        elif is_known_wrongly:
-            function = _cast_anyhow(cut[index])
+        elif (function := _stand_in(node, opset, known, cut.get(index))) is not None:
+            replaced[index] = _copy(node)
             functions[function.name] = function
             node.domain, node.op_type = _STAND_INS, function.name
-            del node.attribute[:]
-        elif shape is not None:
-            function = _reshape_to(shape)
-            functions[function.name] = function
-            node.domain, node.op_type = _STAND_INS, function.name
-            del node.input[1:], node.attribute[:]
-        else:
-            node.domain, node.op_type = _STAND_INS, slices[len(node.input)].name
-    if functions or any(before.op_type == "Slice" for before in replaced.values()):
+            del node.input[len(function.input) :], node.attribute[:]
+    if functions:
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
-        model.functions.extend((*_SLICES.values(), *_SLICES_FROM_ANYWHERE.values(), _CUT_ANYHOW, *functions.values()))
+        model.functions.extend(functions.values())
     return replaced
+
+
+def _copy(node: onnx.NodeProto) -> onnx.NodeProto:
+    return onnx.NodeProto.FromString(node.SerializeToString())
+
+
+def _stand_in(node: onnx.NodeProto, opset: int, known: Container[str], kind: int | None) -> onnx.FunctionProto | None:
+    """The function in place of a node, where the values `known` are constants; None for one that onnx infers rightly.
+
+    `kind`: the type to which the node casts numbers that an earlier Cast may have changed.
+    """
+    if kind is not None:
+        return _cast_anyhow(kind)
+    shape = stated_shape(node, opset)
+    if shape is not None:
+        return _reshape_to(shape)
+    if has_unknown_steps(node, known):
+        return _CUT_ANYHOW
+    if has_unknown_starts(node, known):
+        return _SLICES_FROM_ANYWHERE.get(len(node.input))
+    return _SLICES.get(len(node.input)) if (node.op_type, opset) == WRONG_SYMBOLS else None
 
 
 def take_stand_ins_back(model: onnx.ModelProto, replaced: Mapping[int, onnx.NodeProto]) -> None:
