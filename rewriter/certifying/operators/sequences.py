@@ -31,7 +31,8 @@ def _size_of_parts(call: Call) -> Whole | None:
     if call.has(1) and call.tensor(1).rank == 1:
         return None
     size = call.scalar(1) if call.has(1) else 1
-    if not call.is_certain(terms.is_below(0, size)):
+    call.require(terms.is_below(0, size), "that parts are not empty")
+    if isinstance(size, int) and size < 1:
         raise NotModelledError("its parts are empty")
     return size
 

@@ -26,6 +26,10 @@ CASES = {
         13,
         "g (float[3,N] x) => (float[a,b] y) <int64 s = {2}, int64 p = {1}> { q = SplitToSequence(x, s) y = SequenceAt(q, p) }",
     ),
+    "split to sequence by a length that is computed": (
+        13,
+        "g (float[N,2] x) => (float[a,b] y) <int64 z = {0}, int64 o = {1}, int64 t = {2}> { n = Shape(x) m = Gather(n, z) k = Add(m, o) s = Div(k, t) q = SplitToSequence(x, s) y = SequenceAt(q, o) }",
+    ),
     "split to sequence without axis": (
         13,
         "g (float[3,N] x) => (float[a] y) <int64 p = {2}> { q = SplitToSequence<keepdims = 0>(x) y = SequenceAt(q, p) }",
