@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import default_opset, reads, subgraphs
+from ..onnx_model.protos import reads, subgraphs
 from ..opsets import facts, type_protos
 from ..opsets.facts import Kind, Role
 from ..storage.payload import is_external
 from . import operators as _operators  # noqa: F401 # registers what they compute
 from . import terms
-from .calls import MODELS, Call, Require, repeated
+from .calls import MODELS, Call, repeated
 from .constants import constant
-from .model_reader import attributes_of, essence, functions_of, needed_outputs
+from .model_reader import attributes_of
 from .prover import Prover, UnprovenError
+from .reading import Reading, Step
 from .solver import z3
 from .tensors import Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
@@ -41,10 +42,11 @@ class Interpreter:
         """The outputs of nodes, by what they do and the values that they read."""
         self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], _Made]]] = {}
         """What nodes that are not modelled read and make, by what they do."""
+        self._with_bodies: dict[tuple[Any, ...], list[tuple[Step, Reading, _Made]]] = {}
+        """The nodes of the original that have bodies, by what they do apart from these."""
         self._stored: dict[bytes, Value] = {}
         self._kept: list[object] = []
         """Values whose identity is part of a key."""
-        self._count = 0
         self._computed_names: set[str] = set()
         """The values that nodes of the original make."""
         self.original: dict[str, Value] = {}
@@ -59,7 +61,7 @@ class Interpreter:
         self._prover.prefer_batches(type_protos.batches(model.graph))
         for value in model.graph.input:
             self.original[value.name] = self._input(value)
-        self._read(_Reading(model, self.original, lambda condition, _: self._prover.assume(condition), is_result=False))
+        self._read(Reading.of(model, self.original, lambda condition, _: self._prover.assume(condition), is_result=False))
         self._computed_names = {name for node in model.graph.node for name in node.output}
 
     def read_inputs(self, result: ModelProto) -> None:
@@ -71,7 +73,7 @@ class Interpreter:
 
     def read_result(self, model: ModelProto) -> None:
         """Compute with the nodes of the result; what they require has to follow."""
-        self._read(_Reading(model, self.result, self._prover.require, is_result=True))
+        self._read(Reading.of(model, self.result, self._prover.require, is_result=True))
 
     # -- inputs and constants
 
@@ -114,16 +116,16 @@ class Interpreter:
 
     # -- nodes
 
-    def _read(self, side: _Reading) -> None:
-        values = side.values
+    def _read(self, side: Reading) -> None:
+        values, inputs = side.values, {value.name for value in side.graph.input}
         for tensor in side.graph.initializer:
-            if tensor.name not in values:
+            if tensor.name not in inputs:
                 values[tensor.name] = self._constant(tensor)
                 if tensor.name in self._computed_names:
                     values[tensor.name] = self._settled(tensor.name, values[tensor.name], self.original.get(tensor.name))
                     self._note_doubt(tensor.name, ())
         for sparse in side.graph.sparse_initializer:
-            values.setdefault(sparse.values.name, Unknown())
+            values[sparse.values.name] = Unknown()
         for node in side.graph.node:
             outputs = self._outputs(side.step(node), side)
             for name, value in zip(node.output, outputs, strict=False):
@@ -175,7 +177,7 @@ class Interpreter:
             raise UnprovenError("too many nodes are between") from None
         raise UnprovenError("it is computed in another way")
 
-    def _outputs(self, step: _Step, side: _Reading) -> Sequence[Value]:
+    def _outputs(self, step: Step, side: Reading) -> Sequence[Value]:
         """The outputs of a node; those of the result that are not proved are noted."""
         if step.key not in self._made:
             self._kept += step.read
@@ -185,22 +187,73 @@ class Interpreter:
             self.changes.update({name: made.problem for name in step.node.output if name})
         return made.outputs
 
-    def _computed(self, step: _Step, side: _Reading) -> _Made:
+    def _computed(self, step: Step, side: Reading) -> _Made:
         try:
             known = self._modelled(step, side)
         except UnprovenError as problem:
             return _Made(self._unlike_others(step, side), problem)
         if known is not None:
             return _Made(known)
-        alike = self._alike.setdefault((*step.what, *step.captured), [])
+        alike = self._alike.setdefault(step.does, [])
         for others, made in alike[:_MOST_TRIED] if side.is_result else ():
             if len(others) == len(step.read) and self._are_same(others, step.read):
                 return made
+        found = self._with_equal_bodies(step, side) if side.is_result and step.contents else None
+        if found is not None:
+            return found
         made = _Made(self._unlike_others(step, side), UnprovenError("other operators compute it") if side.is_result else None)
         alike.append((step.read, made))
+        if step.contents and not side.is_result:
+            self._with_bodies.setdefault(step.what, []).append((step, side, made))
         return made
 
-    def _modelled(self, step: _Step, side: _Reading) -> Sequence[Value] | None:
+    # -- bodies
+
+    def _with_equal_bodies(self, step: Step, side: Reading) -> _Made | None:
+        """What a node of the original makes that has the same inputs, and bodies that compute the same of equal inputs."""
+        for other, original, made in self._with_bodies.get(step.what, ())[:_MOST_TRIED]:
+            before, after = _bodies(other.node), _bodies(step.node)
+            is_alike = len(other.inputs) == len(step.inputs) and [name for name, _ in before] == [name for name, _ in after]
+            if not is_alike or not self._are_same(other.inputs, step.inputs):
+                continue
+            pairs = zip(before, after, strict=True)
+            if all(self._is_same_body(original.inside(old), side.inside(new)) for (_, old), (_, new) in pairs):
+                self.changes.update({name: None for name in step.node.output if name})
+                return made
+        return None
+
+    def _is_same_body(self, old: Reading, new: Reading) -> bool:
+        """Whether a body of the original and one of the result make the same of the same inputs, whatever these are."""
+        before, after = old.graph, new.graph
+        if len(before.input) != len(after.input) or len(before.output) != len(after.output):
+            return False
+        inner = self._for_bodies(old, new)
+        with self._prover.scope():
+            for one, other in zip(before.input, after.input, strict=True):
+                old.values[one.name] = new.values[other.name] = self._value_of(one.type)
+            try:
+                inner._read(old)
+                if not self._prover.is_possible:
+                    return False
+                inner._read(new)
+                made = [[side.values.get(value.name) for value in side.graph.output] for side in (old, new)]
+                return not any(inner.changes.values()) and None not in made[0] and inner._are_same(*made)
+            except UnprovenError:
+                return False
+
+    def _for_bodies(self, old: Reading, new: Reading) -> Interpreter:
+        """One that knows what this one knows. What it finds out holds in bodies alone, where these are run."""
+        inner = Interpreter(self._prover)
+        inner._made, inner._alike = dict(self._made), {key: list(found) for key, found in self._alike.items()}
+        inner._with_bodies = {key: list(found) for key, found in self._with_bodies.items()}
+        inner._stored, inner._kept = self._stored, self._kept
+        inner._computed_names = {name for node in old.graph.node for name in node.output}
+        inner.original, inner.result = old.values, new.values
+        return inner
+
+    # -- values
+
+    def _modelled(self, step: Step, side: Reading) -> Sequence[Value] | None:
         """The outputs of a node that can be said in the language of the solver, else None. Raises UnprovenError."""
         node = step.node
         if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
@@ -226,7 +279,7 @@ class Interpreter:
             return False
         return True
 
-    def _elementwise(self, step: _Step, call: Call, side: _Reading) -> Tensor:
+    def _elementwise(self, step: Step, call: Call, side: Reading) -> Tensor:
         """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
         op_type, output = step.node.op_type, step.node.output[0]
         kind = side.types[output].tensor_type.elem_type if output in side.types else 0
@@ -246,7 +299,7 @@ class Interpreter:
         function = z3.Function(f"{step.what} {kinds}", *map(sort_of, kinds), sort_of(kind))
         return Tensor(kind, dims, lambda index: function(*(terms.term(source(index)) for source in sources)))
 
-    def _unlike_others(self, step: _Step, side: _Reading) -> list[Value]:
+    def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
         """Values for the outputs of a node of which nothing is known but their types."""
         return [self._value_of(side.types.get(name)) for name in step.node.output]
 
@@ -254,30 +307,9 @@ class Interpreter:
         shape = None if kind is None else type_protos.shape_of(kind)
         if kind is None or shape is None or kind.WhichOneof("value") != "tensor_type":
             return Unknown()
-        self._count += 1
-        name = f"{terms.UNKNOWN}{self._count}"
+        name = f"{terms.UNKNOWN}{self._prover.fresh_number()}"
         dims = tuple(dim if isinstance(dim, int) else self._prover.length(f"{name} axis {axis}") for axis, dim in enumerate(shape))
         return opaque(name, kind.tensor_type.elem_type, dims)
-
-
-class _Step(NamedTuple):
-    """A node with the values that it reads.
-
-    `what`: what it does apart from these. `captured`: the names of those that its bodies read, which stand last in `read`.
-    `is_run`: whether runtimes have to run it.
-    """
-
-    node: NodeProto
-    what: tuple[Any, ...]
-    inputs: Sequence[Value | None]
-    captured: Sequence[str]
-    read: Sequence[Value | None]
-    is_run: bool
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for nodes that do the same with the same values."""
-        return (*self.what, *self.captured, *map(id, self.read))
 
 
 class _Made(NamedTuple):
@@ -287,33 +319,9 @@ class _Made(NamedTuple):
     problem: UnprovenError | None = None
 
 
-class _Reading:
-    """One of the two models, with its `values` by name as far as it is read. `require`: what becomes of what its nodes require."""
-
-    def __init__(self, model: ModelProto, values: dict[str, Value], require: Require, *, is_result: bool) -> None:
-        self.graph = model.graph
-        self.values = values
-        self.require = require
-        self.is_result = is_result
-        self.opset = default_opset(model.opset_import) or 1
-        self.types = {value.name: value.type for value in (*model.graph.value_info, *model.graph.output)}
-        self._functions = functions_of(model)
-        self._needed = needed_outputs(model.graph)
-
-    def step(self, node: NodeProto) -> _Step:
-        """The node with what it reads. Raises UnprovenError where that is not made yet."""
-        undefined = next((name for name in node.input if name and name not in self.values), None)
-        if undefined is not None:
-            raise UnprovenError(f"'{undefined}' is read before it is made")
-        inputs = [self.values[name] if name else None for name in node.input]
-        while inputs and inputs[-1] is None:
-            inputs.pop()
-        has_body = any(True for _ in subgraphs(node))
-        captured = [name for name in sorted(set(reads(node))) if name in self.values] if has_body else []
-        is_needed = not self._needed.isdisjoint(node.output)  # one that is not need not run, and says nothing about one that is
-        what = (is_needed, *essence(node, self.opset, self._functions))
-        read = [*inputs, *(self.values[name] for name in captured)]
-        return _Step(node, what, inputs, captured, read, self.is_result or is_needed)
+def _bodies(node: NodeProto) -> list[tuple[str, GraphProto]]:
+    """The bodies of a node with the names of their attributes, in the order of these."""
+    return sorted(subgraphs(node), key=lambda pair: pair[0])
 
 
 def _kept(value: Value) -> Value:

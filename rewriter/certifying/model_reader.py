@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import reads, subgraphs
+from ..onnx_model.protos import GRAPH_TYPES, reads, subgraphs
 from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind
 
@@ -91,7 +91,7 @@ def functions_of(model: ModelProto) -> Functions:
 
 
 def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...]:
-    """What a node does apart from its inputs, equal for nodes that mean the same.
+    """What a node does apart from its inputs and its bodies, equal for nodes that mean the same.
 
     What may call a function, or an operator of another domain, means the same only where both models have the same functions and
     versions of domains.
@@ -102,8 +102,14 @@ def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...
     called = () if is_onnx and not has_body else (functions.content, functions.domains, node.overload)
     own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn, called)
     defaults = _defaults(node.op_type, opset) if is_onnx else ()
-    stated = (raw for each in node.attribute if (raw := _attribute_essence(each)) not in defaults)
-    return (*own, *sorted(stated), *_inner_meanings(node, opset))
+    plain = (each for each in node.attribute if each.type not in GRAPH_TYPES)
+    return (*own, *sorted(raw for each in plain if (raw := _attribute_essence(each)) not in defaults))
+
+
+def contents_of_bodies(node: NodeProto, opset: int) -> tuple[Any, ...]:
+    """The bodies of a node as they are stored, and the versions of the operators in them."""
+    bodies = sorted(_attribute_essence(each) for each in node.attribute if each.type in GRAPH_TYPES)
+    return (*bodies, *_inner_meanings(node, opset))
 
 
 def may_draw(node: NodeProto, functions: Functions) -> bool:

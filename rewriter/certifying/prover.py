@@ -51,6 +51,17 @@ class Prover:
         """Look for counterexamples in which the lengths of these names are not 0 first: others do not count for conversions."""
         self._batches = shown
 
+    def fresh_number(self) -> int:
+        """A number that no other value has."""
+        self._count += 1
+        return self._count
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what is assumed meanwhile."""
+        with self._assuming():
+            yield
+
     def assume(self, condition: Condition) -> None:
         """Take it that the condition holds."""
         if condition is not True:
@@ -94,8 +105,8 @@ class Prover:
     @contextmanager
     def inside(self, dims: Sequence[Whole]) -> Iterator[tuple[Whole, ...]]:
         """An index into a tensor with these lengths, of which nothing else is known."""
-        self._count += 1
-        index = tuple(z3.Int(f"index{self._count}_{axis}") for axis in range(len(dims)))
+        number = self.fresh_number()
+        index = tuple(z3.Int(f"index{number}_{axis}") for axis in range(len(dims)))
         bounds = [z3.And(place >= 0, place < size) for place, size in zip(index, dims, strict=True)]
         with self._assuming(*bounds):
             yield index

@@ -32,6 +32,7 @@ TESTED_BY = {
     "rewriter/certifying/terms.py": "rewriter/certifying/operators/test_operators.py",
     "rewriter/certifying/certificate.py": "rewriter/certifying/test_proving.py",
     "rewriter/certifying/interpreter.py": "rewriter/certifying/test_proving.py",
+    "rewriter/certifying/reading.py": "rewriter/certifying/test_proving.py",
     "rewriter/certifying/model_reader.py": "rewriter/certifying/test_proving.py",
     "rewriter/certifying/solver.py": "rewriter/certifying/test_proving.py",
     "rewriter/certifying/prover.py": "rewriter/certifying/test_proving.py",

@@ -370,6 +370,55 @@ FALSE = {
 """Pairs of models that differ, each in a way of its own."""
 
 
+SIZES_IN_BODIES = "g (float[N,5] X, bool b) => (float[p,q] y) <int64[2] s = {2,3}, int64[2] t = {3,2}> { y = If(b) <%s = f () => (float[c,d] u) { k, l = Split<axis = 1>(X, s) u = Concat<axis = 1>(l, k) }, %s = e () => (float[h,i] w) { m, n = Split<axis = 1>(X, %s) o = Neg(m) w = Concat<axis = 1>(o, n) }> }"
+PARTS_IN_BODIES = (
+    SIZES_IN_BODIES.replace("Split<axis = 1>(X, s)", "Split<axis = 1, split = [2, 3]>(X)")
+    .replace("Split<axis = 1>(X, %s)", "Split<axis = 1, split = %s>(X)")
+    .replace("<int64[2] s = {2,3}, int64[2] t = {3,2}>", "")
+)
+BRANCHES_OF_IF = "then_branch", "else_branch"
+SIZES_OF_13 = HEAD.replace("17", "13") + SIZES_IN_BODIES
+PARTS_OF_11 = HEAD.replace("17", "11") + PARTS_IN_BODIES
+IN_A_SCAN = "g (float[N,4,5] X) => (float[p,q,r] y) %s { y = Scan<num_scan_inputs = 1, body = bd (float[4,5] x) => (float[c,d] u) { k, l = Split<axis = 1%s>(x%s) u = Concat<axis = 1>(%s) }>(X) }"
+SCAN_OF_13 = HEAD.replace("17", "13") + IN_A_SCAN % ("<int64[2] s = {2,3}>", "", ", s", "l, k")
+SCAN_OF_11 = HEAD.replace("17", "11") + IN_A_SCAN % ("", ", split = [2, 3]", "", "%s")
+LEAK = "g (float[N] X, bool b) => (float[p] y, float[q] z) <int64[2] s = {2,3}, int64[1] o = {0}, int64[1] f = {5}> { y = If(b) <then_branch = t () => (float[c] u) { k, l = Split(X, s) u = Concat<axis = 0>(l, k) }, else_branch = e () => (float[h] w) { w = Neg(X) }> z = %s }"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SIZES_OF_13 % (*BRANCHES_OF_IF, "s"), PARTS_OF_11 % (*BRANCHES_OF_IF, "[2, 3]")),
+        (PARTS_OF_11 % (*BRANCHES_OF_IF, "[3, 2]"), SIZES_OF_13 % (*BRANCHES_OF_IF, "t")),
+        (SCAN_OF_13, SCAN_OF_11 % "l, k"),
+        (HEAD + LEAK % "Identity(X)", HEAD.replace("17", "16") + LEAK % "Identity(X)"),
+    ],
+)
+def test_bodies_that_make_the_same_are_proved(before: str, after: str) -> None:
+    found = certify(*(onnx.parser.parse_model(text).SerializeToString() for text in (before, after)))
+    assert found.is_proved, [str(change) for change in found.changes]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SIZES_OF_13 % (*BRANCHES_OF_IF, "s"), PARTS_OF_11 % (*BRANCHES_OF_IF, "[3, 2]")),
+        (SIZES_OF_13 % (*BRANCHES_OF_IF, "s"), PARTS_OF_11 % (*reversed(BRANCHES_OF_IF), "[2, 3]")),
+        (SCAN_OF_13, SCAN_OF_11 % "k, l"),
+        (HEAD + LEAK % "Identity(X)", HEAD.replace("17", "16") + LEAK % "Slice(X, o, f)"),
+        (HEAD + LEAK % "Identity(X)", HEAD.replace("17", "16") + (LEAK % "Identity(X)").replace("Neg", "Abs")),
+        (
+            HEAD + LEAK % "Identity(X)",
+            HEAD.replace("17", "16") + (LEAK % "Identity(X)").replace("w = Neg(X)", "w = Slice(X, o, f)"),
+        ),
+    ],
+)
+def test_bodies_that_differ_are_not_proved(before: str, after: str) -> None:
+    found = certify(*(onnx.parser.parse_model(text).SerializeToString() for text in (before, after)))
+    assert not found.reason
+    assert not found.outputs[0].is_proved or not found.outputs[-1].is_proved
+
+
 @pytest.mark.parametrize("name", FALSE)
 def test_models_that_differ_are_not_proved(name: str) -> None:
     before, after = (onnx.parser.parse_model(text) for text in FALSE[name])
