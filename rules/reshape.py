@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import Node, Shape
 from .shared.parameters import known_input, to_attribute, to_input
 
 
@@ -31,7 +31,8 @@ def drop_allowzero(node: Node) -> None:
         return
     shape = known_input(node, 1)
     if shape is None:
-        _without_computed_zeros(node)
+        if not _infer_dimension(node):
+            _infer_zeros_at_run_time(node)
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, node.op.int64(np.where(shape == 0, -1, shape).tolist()))
     elif 0 in shape:
@@ -67,37 +68,50 @@ def _zeros_copy_themselves(node: Node) -> bool:
     return all(there is not None and there != 0 and (isinstance(there, int) or there == here) for there, here in known)
 
 
-def _without_computed_zeros(node: Node) -> None:
-    """Write -1 where the computed shape may be 0: for a dimension if all others are known or batches, else for those that are 0."""
-    concat = node.maker(1)
-    parts = [] if concat is None or concat.op_type != "Concat" else list(concat.inputs)
-    if any(-1 in constant for part in parts if (constant := node.constant(part)) is not None):
-        return  # no other dimension can be 0
-    dims, batches = node.shape(node.output(0)) or (), node.graph.batches
-    places = [place for place, dim in enumerate(dims) if not isinstance(dim, int) or dim == 0]
-    others = [place for place in places if dims[place] not in batches]
-    index = _part_of(node, parts, (others or places)[-1]) if places and len(others) < 2 else None
-    if index is None:
-        _infer_zeros_at_run_time(node)
-    else:
-        parts[index] = node.op.int64([-1])
-        node.set_input(1, node.op.Concat(*parts, axis=0))
-    if node.shape(1) != (1,) and (index is None or len(places) > 1):
-        which = "two dimensions of its input are 0" if index is None else "there is a batch of 0"
-        node.caution(f"it fails at run time if {which}, which needs opset 14", only_if_empty=True)
+def _infer_dimension(node: Node) -> bool:
+    """Write -1 for the only dimension of a computed shape that may be 0, but for batches.
+
+    False, and nothing is written, where it is not certain that there is only one, or where a batch of 0 would not fail but copy
+    another dimension.
+    """
+    concat, dims, data = node.maker(1), node.shape(node.output(0)), node.shape()
+    if concat is None or concat.op_type != "Concat" or dims is None or data is None:
+        return False
+    entries = _entries(node, concat)
+    if len(entries) != len(dims) or any(entry is not None and entry < 1 for entry, _ in entries):
+        return False
+    computed = [place for place, (entry, _) in enumerate(entries) if entry is None]
+    others = [place for place in computed if dims[place] not in node.graph.batches]
+    if not computed or len(others) > 1:
+        return False
+    chosen = (others or computed)[-1]
+    if not all(_copies_nothing_else(data, dims, place) for place in computed if place != chosen):
+        return False
+    parts = list(concat.inputs)
+    parts[entries[chosen][1]] = node.op.int64([-1])
+    node.set_input(1, node.op.Concat(*parts, axis=0))
+    if len(computed) > 1:
+        node.caution("it fails at run time if there is a batch of 0, which needs opset 14", only_if_empty=True)
+    return True
 
 
-def _part_of(node: Node, parts: list[str], place: int) -> int | None:
-    """The index of the part that has one element, the one at `place` of all; None where there is no such part."""
-    begin = 0
-    for index, part in enumerate(parts):
-        length = (node.shape(part) or (None,))[0]
-        if begin == place and length == 1:
-            return index
-        if not isinstance(length, int):
-            return None
-        begin += length
-    return None
+def _entries(node: Node, concat: Node) -> list[tuple[int | None, int]]:
+    """The entries of the shape, None where they are computed, each with the index of the input of `concat` that has it. Empty where
+    an input has several computed ones, or is another value in the graph of the node.
+    """
+    found: list[tuple[int | None, int]] = []
+    for index, name in enumerate(concat.inputs):
+        constant = node.constant(name)
+        if not node.graph.is_same(name, concat.graph) or (constant is None and node.shape(name) != (1,)):
+            return []
+        found += [(None, index)] if constant is None else [(entry, index) for entry in constant.ravel().tolist()]
+    return found
+
+
+def _copies_nothing_else(data: Shape, dims: Shape, place: int) -> bool:
+    """Whether a 0 at this place of the shape copies a 0 of the data, if it copies anything."""
+    is_only_zero = all(isinstance(dim, int) and dim > 0 for axis, dim in enumerate(data) if axis != place)
+    return place >= len(data) or data[place] == dims[place] or is_only_zero
 
 
 def _infer_zeros_at_run_time(node: Node) -> None:
@@ -106,3 +120,5 @@ def _infer_zeros_at_run_time(node: Node) -> None:
     is_zero = op.Equal(node.input(1), op.int64([0]))
     as_number = op.Cast(is_zero, to=TensorProto.INT64)
     node.set_input(1, op.Sub(node.input(1), as_number))
+    if node.shape(1) != (1,):
+        node.caution("it fails at run time if two dimensions of its input are 0, which needs opset 14", only_if_empty=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper
 
@@ -36,23 +36,43 @@ def needed_outputs(graph: GraphProto) -> set[str]:
     return wanted
 
 
-def newly_declared(original: ModelProto, result: ModelProto) -> str:
-    """A value of which the result declares what the original does not; "" where there is none. Runtimes believe it."""
-    before = dict(_declared(original.graph))
-    for name, kind in _declared(result.graph):
-        old = before.get(name)
-        if kind.WhichOneof("value") is not None and (old is None or (old != kind and not _says_less(kind, old))):
-            return name
+def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
+    """A value of which the result declares what neither the original does nor follows from its inputs, as `inferred` says; "" where
+    there is none. Runtimes believe it.
+    """
+    known = [dict(_all_declared(model)) for model in (original, inferred)]
+    for place, kind in _all_declared(result):
+        stated = [types[place] for types in known if place in types]
+        if kind.WhichOneof("value") is not None and not any(kind == other or _says_less(kind, other) for other in stated):
+            return place[-1]
     return ""
 
 
-def _declared(graph: GraphProto) -> Iterator[tuple[str, TypeProto]]:
-    """The values that are declared in a graph and in its bodies, but for the inputs of the graph, with their types."""
-    yield from ((value.name, value.type) for value in (*graph.value_info, *graph.output))
-    for node in graph.node:
-        for _, inner in subgraphs(node):
-            yield from ((value.name, value.type) for value in inner.input)
-            yield from _declared(inner)
+Place: TypeAlias = tuple[str, ...]
+"""The name of a value behind the first outputs of the nodes in whose bodies it is, and the function."""
+
+
+def _all_declared(model: ModelProto) -> Iterator[tuple[Place, TypeProto]]:
+    """The values that are declared in the model, but for its inputs, with their types."""
+    yield from _declared(model.graph, ())
+    for function in model.functions:
+        place = ("function", function.domain, function.name, function.overload)
+        yield from (((*place, value.name), value.type) for value in function.value_info)
+        yield from _declared_inside(function.node, place)
+
+
+def _declared(graph: GraphProto, place: Place) -> Iterator[tuple[Place, TypeProto]]:
+    yield from (((*place, value.name), value.type) for value in (*graph.value_info, *graph.output))
+    yield from _declared_inside(graph.node, place)
+
+
+def _declared_inside(nodes: Iterable[NodeProto], place: Place) -> Iterator[tuple[Place, TypeProto]]:
+    """What is declared in the bodies of nodes."""
+    for node in nodes:
+        for name, inner in subgraphs(node):
+            inside = (*place, node.output[0] if node.output else "", name)
+            yield from (((*inside, value.name), value.type) for value in inner.input)
+            yield from _declared(inner, inside)
 
 
 def _says_less(kind: TypeProto, other: TypeProto) -> bool:

@@ -130,7 +130,10 @@ class Prover:
     def _smallest(self) -> dict[str, int]:
         """Lengths of the inputs for which all that is assumed now holds, as small as possible; none where all of them are long."""
         ranges = ((least, bound) for least in (1, 0) for bound in _BOUNDS)
-        if all(self._ask(*self._within(least, bound)) != z3.sat for least, bound in ranges):
+        try:
+            if all(self._ask(*self._within(least, bound)) != z3.sat for least, bound in ranges):
+                return {}
+        except UnprovenError:  # the time is up
             return {}
         found = self._solver.model()
         return {name: found.eval(length, model_completion=True).as_long() for name, length in self._lengths.items()}

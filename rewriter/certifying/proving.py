@@ -47,18 +47,19 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
         child_call.check_model(result, True)
     except (child_call.Refused, Crashed) as error:
         return Certificate((), (), "", f"onnx refuses the result: {error}")
+    models = [ModelProto.FromString(model) for model in (original, result)]
     try:
-        prepared = [_prepared(ModelProto.FromString(model)) for model in (original, result)]
+        prepared = [known for model in models if (known := _prepared(model)) is not None]
     except (child_call.Refused, Crashed) as error:
         return Certificate((), (), "", f"onnx cannot read the models: {error}")
-    if any(model is None for model in prepared):
+    if len(prepared) < len(models):
         return Certificate((), (), "", "onnx cannot infer the types")
-    declared = newly_declared(*map(ModelProto.FromString, (original, result)))
+    declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
-        return Certificate((), (), "", f"the result declares another type of '{declared}'")
+        return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
-        request = json.dumps([*(model.SerializeToString().hex() for model in prepared if model), seconds]).encode()
+        request = json.dumps([*(model.SerializeToString().hex() for model in prepared), seconds]).encode()
         answer = json.loads(bytes(child.ask(request, seconds + _GRACE, _MEMORY)))
     except (Crashed, NotReady) as error:
         return Certificate((), (), "", f"the solver ended: {error}")
@@ -72,9 +73,7 @@ def _prepared(model: ModelProto) -> ModelProto | None:
     """The model with the nodes of its functions in place of calls, and with the types that onnx infers from its inputs alone: what
     it declares of other values may be wrong. None where nothing can be inferred.
     """
-    if model.functions:
-        _state_defaults(model)
-        model = ModelProto.FromString(child_call.inline_functions(model.SerializeToString()))
+    model = _without_functions(model)
     given = {value.name for value in model.graph.input}
     defaults = [tensor for tensor in model.graph.initializer if tensor.name in given]
     for tensor in defaults:  # callers may override them
@@ -86,16 +85,33 @@ def _prepared(model: ModelProto) -> ModelProto | None:
     return inferred
 
 
-def _state_defaults(model: ModelProto) -> None:
-    """State the defaults of functions' attributes in the calls that leave them out."""
+def _without_functions(given: ModelProto) -> ModelProto:
+    """A copy of the model with the nodes of its functions in place of the calls; with all functions and calls where that is not
+    possible for all.
+    """
+    model = ModelProto.FromString(given.SerializeToString())
+    if not model.functions or not _state_defaults(model):
+        return model
+    inlined = ModelProto.FromString(child_call.inline_functions(model.SerializeToString()))
+    return model if inlined.functions else inlined
+
+
+def _state_defaults(model: ModelProto) -> bool:
+    """State the defaults of functions' attributes in the calls that leave them out. False where a call passes on an attribute that
+    its own caller may leave out.
+    """
     functions = {(each.domain, each.name, each.overload): each for each in model.functions}
     waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
     while waiting:
         node = waiting.pop()
         waiting += [inner for _, graph in subgraphs(node) for inner in graph.node]
         called = functions.get((node.domain, node.op_type, node.overload))
-        stated = {attribute.name for attribute in node.attribute}
-        node.attribute.extend(each for each in (called.attribute_proto if called else ()) if each.name not in stated)
+        defaults = list(called.attribute_proto) if called else []
+        stated = {attribute.name: attribute.ref_attr_name for attribute in node.attribute}
+        if any(stated.get(default.name) for default in defaults):
+            return False
+        node.attribute.extend(default for default in defaults if default.name not in stated)
+    return True
 
 
 def _forget_types(graph: GraphProto) -> None:

@@ -86,28 +86,32 @@ def magnitude(value: Whole, length: int) -> int:
     waiting = [value]
     while waiting:
         each = waiting[-1]
-        parts = each.children()[1:] if z3.is_app_of(each, z3.Z3_OP_ITE) else each.children() if _is_arithmetic(each) else []
+        parts = each.children() if each.decl().kind() in _JOINED else []
+        parts = parts[1:] if z3.is_app_of(each, z3.Z3_OP_ITE) else parts
         missing = [part for part in parts if part.get_id() not in found]
         if missing:
             waiting += missing
-            continue
-        waiting.pop()
-        sizes = [found[part.get_id()] for part in parts]
-        found[each.get_id()] = abs(each.as_long()) if z3.is_int_value(each) else _joined(each, sizes) if sizes else length
+        else:
+            waiting.pop()
+            found[each.get_id()] = _joined(each, [found[part.get_id()] for part in parts], length)
     return found[value.get_id()]
 
 
-def _is_arithmetic(value: Term) -> bool:
-    return z3.is_add(value) or z3.is_sub(value) or z3.is_mul(value) or z3.is_idiv(value) or z3.is_mod(value)
+_JOINED = frozenset((z3.Z3_OP_ADD, z3.Z3_OP_SUB, z3.Z3_OP_UMINUS, z3.Z3_OP_MUL, z3.Z3_OP_IDIV, z3.Z3_OP_MOD, z3.Z3_OP_ITE))
+"""The operators whose results are no larger than the sum, the product or the largest of their operands."""
+_UNLIMITED = 1 << 128
 
 
-def _joined(value: Term, sizes: list[int]) -> int:
-    """The largest absolute value of a sum, difference, product, quotient or choice of numbers up to `sizes`."""
-    if z3.is_mul(value):
+def _joined(value: Term, sizes: list[int], length: int) -> int:
+    """The largest absolute value of a number made of numbers up to `sizes`."""
+    kind = value.decl().kind()
+    if z3.is_int_value(value):
+        return abs(value.as_long())
+    if kind not in _JOINED:
+        return length if kind == z3.Z3_OP_UNINTERPRETED else _UNLIMITED
+    if kind == z3.Z3_OP_MUL:
         return prod(sizes)
-    if z3.is_add(value) or z3.is_sub(value):
-        return sum(sizes)
-    return max(sizes)
+    return sum(sizes) if kind in (z3.Z3_OP_ADD, z3.Z3_OP_SUB) else max(sizes)
 
 
 INPUT, UNKNOWN = "input ", "value "

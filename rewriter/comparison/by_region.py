@@ -189,7 +189,7 @@ def _group(finder: RegionFinder, regions: list[Region], judge: _Judge) -> list[_
         key = keys.of_node(changed)
         if key not in groups:
             groups[key] = _Group(finder.cut([changed]))
-        groups[key].add(changed.pair, changed.node.output)
+        groups[key].add(changed.pair, filter(None, changed.node.output))
     return list(groups.values())
 
 

@@ -104,7 +104,7 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
     remarks = dict.fromkeys([*remarks, *(remark for each in tried for remark in each.remarks)])
     saturated = next((each.saturated for each in tried if each.saturated), saturated)
     certificate = _certify(conversion, how, options) if options.certify else None
-    if certificate is not None and comparison is not None:
+    if certificate is not None and comparison is not None and len(conversion.originals) == 1:
         comparison = _with_proofs(comparison, certificate)
     return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
 
@@ -120,7 +120,7 @@ def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certif
     original, _ = _model_of(conversion.originals[-1], options)
     certificate = certify(original.skeleton.checkable(), conversion.result.checkable())
     batches = type_protos.batches(original.proto.graph)
-    found = (proof.lengths for proof in certificate.outputs if proof.lengths)
+    found = (proof.lengths for proof in (*certificate.outputs, *certificate.changes) if proof.lengths)
     lengths = next((each for each in found if all(each[name] for name in batches & each.keys())), None)
     if lengths and how != "off" and not (options.samples is not None and options.samples.data):
         samples = _samples_of(original.proto, lengths)

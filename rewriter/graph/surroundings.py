@@ -45,7 +45,7 @@ class Surroundings(Values):
 
     @property
     def batches(self) -> frozenset[str]:
-        """The symbols of the dimensions of the model that are batches."""
+        """The symbols of first dimensions of the model's inputs, which are taken not to be 0 (docs/promise.md)."""
         return type_protos.batches(self._scope.model.proto.graph)
 
     def may_write(self, op_type: str) -> bool:

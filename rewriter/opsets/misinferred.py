@@ -92,31 +92,40 @@ def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
     """The positions of nodes that cast numbers back to integers which a Cast to a smaller type may have changed, each with its
     type: onnx takes the entries of a shape for the same behind both.
     """
-    makers: dict[str, onnx.NodeProto] = {}
-    casts: list[tuple[int, onnx.NodeProto, int]] = []
-    for index, (node, _) in enumerate(nodes_with_opset(model)):
-        makers.update(dict.fromkeys(node.output, node))
-        if node.op_type == "Cast" and node.input and node.domain in DEFAULT_DOMAINS:
-            casts.append((index, node, _type_cast_to(node)))
+    casts = [
+        (index, node, _type_cast_to(node))
+        for index, (node, _) in enumerate(nodes_with_opset(model))
+        if node.op_type == "Cast" and node.input and node.domain in DEFAULT_DOMAINS
+    ]
     if all(kind in _WIDE for _, _, kind in casts):
         return {}
-    return {index: kind for index, node, kind in casts if kind in _INTEGERS and _comes_from_small_type(node, makers)}
+    makers: dict[str, list[onnx.NodeProto]] = {}
+    for node, _ in nodes_with_opset(model):
+        for name in node.output:
+            makers.setdefault(name, []).append(node)
+    parameters = {name for function in model.functions for name in function.input}
+    return {index: kind for index, node, kind in casts if kind in _INTEGERS and _may_be_cut(node, makers, parameters)}
 
 
-def _comes_from_small_type(node: onnx.NodeProto, makers: Mapping[str, onnx.NodeProto]) -> bool:
-    """Whether the data of `node` come from a Cast to a small type through nodes that onnx follows entries through."""
+def _may_be_cut(node: onnx.NodeProto, makers: Mapping[str, list[onnx.NodeProto]], parameters: Container[str]) -> bool:
+    """Whether the data of `node` may come from a Cast to a small type through nodes that onnx follows entries through, in any graph
+    with such names, from the call of a function, or from among the `parameters` of functions.
+    """
     seen: set[str] = set()
     waiting = list(node.input)
-    while waiting and len(seen) < _MOST_FOLLOWED:
+    while waiting:
         name = waiting.pop()
-        maker = makers.get(name)
-        if name in seen or maker is None or not facts.of(maker.op_type).has("entries"):
+        if name in seen:
             continue
-        if maker.op_type == "Cast" and _type_cast_to(maker) not in _WIDE:
-            return True
         seen.add(name)
-        waiting += maker.input
-    return len(seen) >= _MOST_FOLLOWED
+        if name in parameters:
+            return True
+        for maker in makers.get(name, ()):
+            is_small = maker.op_type == "Cast" and _type_cast_to(maker) not in _WIDE
+            if is_small or maker.domain not in DEFAULT_DOMAINS:
+                return True
+            waiting += maker.input if facts.of(maker.op_type).has("entries") else ()
+    return False
 
 
 def _type_cast_to(node: onnx.NodeProto) -> int:
@@ -127,8 +136,6 @@ _INTEGERS = {TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorPro
 """The types in which runtimes take sizes, and those beside them."""
 _WIDE = {*_INTEGERS, TensorProto.FLOAT, TensorProto.DOUBLE}
 """The types that hold every size below 2^24."""
-_MOST_FOLLOWED = 256
-"""The number of values between two Casts that are looked at."""
 
 
 def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:

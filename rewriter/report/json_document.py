@@ -101,7 +101,7 @@ def _rewrites(report: ReportData) -> Iterable[Document]:
 
 def _comparison(comparison: Comparison) -> Document:
     outputs = [{key: _plain(value) for key, value in asdict(output).items()} for output in comparison.outputs]
-    pieces = [{key: _plain(value) for key, value in asdict(piece).items()} for piece in comparison.pieces]
+    pieces = [{key: _plain(value) for key, value in asdict(piece).items() if key != "values"} for piece in comparison.pieces]
     return {
         "status": comparison.status,
         "runtime": comparison.runtime,

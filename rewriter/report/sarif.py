@@ -53,7 +53,7 @@ def _results(entry: Entry, rules: dict[str, str]) -> list[dict[str, Any]]:
         found.append(_result(entry, _WARNING, "warning", warning))
     if entry.certified:
         rules.setdefault(_CERTIFIED, "What is proved for all shapes")
-        found.append(_result(entry, _CERTIFIED, "note", entry.certified))
+        found.append(_result(entry, _CERTIFIED, "none", entry.certified) | {"kind": "informational"})
     return found
 
 

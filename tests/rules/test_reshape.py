@@ -90,15 +90,29 @@ def _from_rows(inputs: str, parts: str) -> tuple[onnx.ModelProto, list[str], lis
     return conversion.model, [node.op_type for node in conversion.model.graph.node], remarks
 
 
-@pytest.mark.parametrize(("parts", "shape"), [("B, S, six", (2, -1, 6)), ("six, B, S", (6, 2, -1)), ("S, B, six", (-1, 2, 6))])
-@pytest.mark.parametrize("length", [0, 1, 3])
-def test_the_dimension_beside_a_batch_is_inferred(parts: str, shape: tuple[int, ...], length: int) -> None:
-    result, operators, remarks = _from_rows("float[B,S,6] x", parts)
+def _shape(parts: str, batch: int, length: int) -> list[int]:
+    return [{"B": batch, "S": length, "six": 6, "three": 3}[part] for part in parts.split(", ")]
+
+
+def test_the_dimension_beside_a_batch_is_inferred() -> None:
+    result, operators, remarks = _from_rows("float[B,S,6] x", "B, S, six")
     assert "Equal" not in operators and operators.count("Slice") == 1
     assert remarks == ["it fails at run time if there is a batch of 0, which needs opset 14"]
-    x = np.arange(12 * length, dtype=np.float32).reshape(2, length, 6)
-    expected = x.reshape([length if dim == -1 else dim for dim in shape])
-    np.testing.assert_array_equal(run(result, {"x": x})[0], expected, strict=True)
+    for length in (0, 1, 3):
+        x = np.arange(12 * length, dtype=np.float32).reshape(2, length, 6)
+        np.testing.assert_array_equal(run(result, {"x": x})[0], x, strict=True)
+    for length in (0, 3):
+        with pytest.raises(Exception, match="cannot be reshaped"):
+            run(result, {"x": np.zeros((0, length, 6), np.float32)})
+
+
+@pytest.mark.parametrize("parts", ["six, B, S", "S, B, six"])
+def test_a_batch_of_0_that_would_copy_another_dimension_is_looked_for(parts: str) -> None:
+    result, operators, _ = _from_rows("float[B,S,6] x", parts)
+    assert "Equal" in operators
+    for batch, length in ((0, 3), (2, 0), (2, 3)):
+        x = np.arange(6 * batch * length, dtype=np.float32).reshape(batch, length, 6)
+        np.testing.assert_array_equal(run(result, {"x": x})[0], x.reshape(_shape(parts, batch, length)), strict=True)
 
 
 def test_a_single_open_dimension_is_inferred_without_a_remark() -> None:
@@ -108,13 +122,33 @@ def test_a_single_open_dimension_is_inferred_without_a_remark() -> None:
 
 
 def test_of_two_dimensions_that_are_no_batch_each_may_be_0() -> None:
-    _, operators, _ = _from_rows("float[3,S,T] x, float[S] z", "S, S, six")
-    assert "Equal" in operators
+    assert "Equal" in _from_rows("float[B,S,T] x", "S, S, six")[1]
 
 
-def test_beside_a_minus_one_no_dimension_is_0() -> None:
-    _, operators, remarks = _from_rows("float[B,S,T] x", "S, rest, six")
-    assert "Equal" not in operators and operators.count("Concat") == 1 and remarks == []
+@pytest.mark.parametrize("parts", ["S, rest, six", "S, p, six", "k, S, six"])
+def test_an_entry_that_may_be_a_minus_one_gets_no_second_one(parts: str) -> None:
+    """`p` is -1 and B, joined before, and `k` an input."""
+    shape = "p = Concat<axis = 0>(rest, B) s = Concat<axis = 0>(" + parts.replace("p, six", "p") + ")"
+    constants = "int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] six = {6}, int64[1] rest = {-1}"
+    nodes = f"n = Shape(x) B = Slice(n, zero, one) S = Slice(n, one, two) {shape} y = Reshape<allowzero = 1>(x, s)"
+    proto = model(f"g (float[B,S,6] x, int64[1] k) => (float[a, b, c] y) <{constants}> {{ {nodes} }}", 18)
+    result = convert_version(proto, 13).model
+    inputs = {"x": np.arange(36, dtype=np.float32).reshape(2, 3, 6), "k": np.array([-1])}
+    np.testing.assert_array_equal(run(result, inputs)[0], run(proto, inputs)[0], strict=True)
+
+
+def test_parts_that_a_body_names_otherwise_are_not_read_in_it() -> None:
+    proto = model(
+        """g (float[B,S,6] x) => (float[a, b, c] y) <int64 once = {1}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] six = {6},
+        int64[1] D = {4}, int64[2] flat = {-1, 6}> {
+            n = Shape(x) B = Slice(n, zero, one) S = Slice(n, one, two) rows = Reshape(x, flat) s = Concat<axis = 0>(B, S, six)
+            t, y = Loop(once, , D) <body = b (int64 i, bool c, int64[1] S) => (bool d, int64[1] e, float[p, q, r] u) {
+                d = Identity(c) e = Identity(S) u = Reshape<allowzero = 1>(rows, s) }>
+        }""".replace("float[a, b, c] y", "float[a, b, c, d] y"),
+        18,
+    )
+    x = np.arange(36, dtype=np.float32).reshape(2, 3, 6)
+    np.testing.assert_array_equal(run(convert_version(proto, 13).model, {"x": x})[0], x[None], strict=True)
 
 
 @pytest.mark.parametrize("length", ["K", "2"])

@@ -159,3 +159,18 @@ def test_a_split_behind_such_a_cast_has_no_constant_sizes() -> None:
     first, second = run(result, {"x": x, "z": np.zeros(301, np.float32)})
     np.testing.assert_array_equal(first, x[:23], strict=True)
     np.testing.assert_array_equal(second, x[23:], strict=True)
+
+
+FROM_BOTH = '<ir_version: 8, opset_import: ["" : 18, "c" : 1]> g (float[N] x, float[301] z) => (float[a] y) { s = Shape(z) %s q = Cast<to = 7>(r) y = Reshape(x, q) } <domain: "c", opset_import: ["" : 18]> f (a) => (r) { r = %s(a) }'
+
+
+@pytest.mark.parametrize(
+    ("made", "inside"),
+    [("r = Cast<to = 3>(s)", "Relu"), ("r = c.f(s)", "Cast<to = 3>"), ("t = c.f(s) r = Gather(t, t)", "Cast<to = 9>")],
+)
+def test_a_cast_is_found_where_names_repeat_and_behind_calls(made: str, inside: str) -> None:
+    proto = onnx.parser.parse_model(FROM_BOTH % (made, inside))
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    inferred = inference.infer_model(proto)
+    assert inferred is not None
+    assert type_protos.shape_of(inferred.graph.output[0].type) in (None, (None,))

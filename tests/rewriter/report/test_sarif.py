@@ -28,10 +28,11 @@ def test_each_blocker_warning_and_failure_is_a_result() -> None:
     assert [rule["id"] for rule in found["tool"]["driver"]["rules"]] == list(dict.fromkeys(rule for rule, _ in said))
 
 
-def test_what_is_proved_is_a_note() -> None:
+def test_what_is_proved_is_information() -> None:
     (found,) = json.loads(sarif(Totals([entry(1, "a.onnx", certified="certified: 1 of 1 outputs proved")])))["runs"]
     (result,) = found["results"]
-    assert (result["level"], result["message"]) == ("note", {"text": "certified: 1 of 1 outputs proved"})
+    assert (result["kind"], result["level"]) == ("informational", "none"), "no alert"
+    assert result["message"] == {"text": "certified: 1 of 1 outputs proved"}
 
 
 def test_paths_become_uris_and_uris_stay() -> None:
