@@ -99,33 +99,29 @@ def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
     ]
     if all(kind in _WIDE for _, _, kind in casts):
         return {}
-    makers: dict[str, list[onnx.NodeProto]] = {}
-    for node, _ in nodes_with_opset(model):
-        for name in node.output:
-            makers.setdefault(name, []).append(node)
-    parameters = {name for function in model.functions for name in function.input}
-    return {index: kind for index, node, kind in casts if kind in _INTEGERS and _may_be_cut(node, makers, parameters)}
+    cut = _values_that_may_be_cut(model)
+    return {index: kind for index, node, kind in casts if kind in _INTEGERS and node.input[0] in cut}
 
 
-def _may_be_cut(node: onnx.NodeProto, makers: Mapping[str, list[onnx.NodeProto]], parameters: Container[str]) -> bool:
-    """Whether the data of `node` may come from a Cast to a small type through nodes that onnx follows entries through, in any graph
-    with such names, from the call of a function, or from among the `parameters` of functions.
+def _values_that_may_be_cut(model: onnx.ModelProto) -> set[str]:
+    """The values that may come from a Cast to a small type through nodes that onnx follows entries through, in any graph with such
+    names; so may the parameters of functions, and what calls make.
     """
-    seen: set[str] = set()
-    waiting = list(node.input)
+    readers: dict[str, list[onnx.NodeProto]] = {}
+    waiting = [name for function in model.functions for name in function.input]
+    for node, _ in nodes_with_opset(model):
+        if node.domain not in DEFAULT_DOMAINS or (node.op_type == "Cast" and _type_cast_to(node) not in _WIDE):
+            waiting += node.output
+        elif facts.of(node.op_type).has("entries"):
+            for name in node.input:
+                readers.setdefault(name, []).append(node)
+    cut: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if name in parameters:
-            return True
-        for maker in makers.get(name, ()):
-            is_small = maker.op_type == "Cast" and _type_cast_to(maker) not in _WIDE
-            if is_small or maker.domain not in DEFAULT_DOMAINS:
-                return True
-            waiting += maker.input if facts.of(maker.op_type).has("entries") else ()
-    return False
+        if name not in cut:
+            cut.add(name)
+            waiting += (output for reader in readers.get(name, ()) for output in reader.output)
+    return cut
 
 
 def _type_cast_to(node: onnx.NodeProto) -> int:
