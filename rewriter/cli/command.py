@@ -263,6 +263,14 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     help="The time that the comparison may take; default: one second, or five times loading and running both models once.",
 )
 @click.option(
+    "--custom-ops",
+    type=File(),
+    multiple=True,
+    metavar="FILE",
+    help="A shared library with custom operators for onnxruntime, or a .py file with some for onnx.reference, with which INPUT and "
+    "OUTPUT are run (docs/embedding.md). Repeatable.",
+)
+@click.option(
     "--certify",
     is_flag=True,
     help="Also prove, as far as a solver can, that the result is the same for all lengths of open dimensions. Needs "

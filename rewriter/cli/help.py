@@ -99,6 +99,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Checking": (
         Entry("--compare", "-t 13 --compare required model.onnx out.onnx", "auto, model, nodes, required or off"),
         Entry("--compare-budget", "-t 13 --compare-budget 60 model.onnx out.onnx"),
+        Entry("--custom-ops", "-t 13 --custom-ops operators.py --declare m:float[N,4] custom.onnx out.onnx"),
         Entry("--certify", "-t 13 --certify model.onnx out.onnx", "prove it for all shapes"),
         Entry("--keep-different", "-t 13 --keep-different model.onnx out.onnx"),
         Entry("--input-data", "-t 13 --input-data inputs.npz model.onnx out.onnx", "real inputs for the comparison"),

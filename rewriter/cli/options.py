@@ -49,6 +49,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         for_runtimes=given["for_runtimes"],
         no_clobber=given["no_clobber"],
         certify=given["certify"],
+        custom_ops=given["custom_ops"],
         keep_different=given["keep_different"],
         no_fallback=given["no_fallback"],
         verify_with=given["verify_with"],

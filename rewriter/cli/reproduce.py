@@ -33,7 +33,18 @@ reproduced.onnx by default. The exit status is 1 where MODEL is converted withou
 _OPTIONS = (
     *("target_opset", "minimal", "for_runtimes", "no_fallback", "ir_version", "overwrite_input_shape", "declare", "only", "skip"),
     *("assume_opset", "strict", "require_valid", "semantics", "allow", "standard", "unpack_at_run_time", "external_data"),
-    *("compare", "compare_budget", "runtime", "verify_with", "python", "verify", "test_input_shape", "input_data", "seed"),
+    *(
+        "compare",
+        "compare_budget",
+        "runtime",
+        "verify_with",
+        "python",
+        "verify",
+        "test_input_shape",
+        "input_data",
+        "custom_ops",
+        "seed",
+    ),
     *("rtol", "atol", "quiet", "verbose"),
 )
 """The options of the program that decide how a conversion ends."""

@@ -18,6 +18,7 @@ from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError
+from ..execution import custom_operators
 from ..graph import given_types
 from ..opsets import type_protos
 from ..storage.skeleton import Skeleton, Snapshot
@@ -82,10 +83,18 @@ class Judgement(NamedTuple):
 def judge(conversion: Conversion, how: Comparing, options: Options, written: Path | None = None) -> Judgement:
     """Compare and verify the result as requested. `written` is the file with the result, if there is one.
 
-    Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
+    Raises: CompareError; ArgumentError where a file with custom operators cannot be loaded; CheckError where it stays open
+    whether the result or a declared output of the model is wrong.
     """
+    with custom_operators.using(options.custom_ops):
+        return _judged(conversion, how, options, written)
+
+
+def _judged(conversion: Conversion, how: Comparing, options: Options, written: Path | None) -> Judgement:
     if how != "off":
         progress.stage("comparing")
+    if options.custom_ops:
+        _require_custom_operators(options.custom_ops)
     comparison, remarks = (None, []) if how == "off" else _compare(conversion, how, options, written)
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
         wrong = conversion.corrected[0]
@@ -107,6 +116,18 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
     if certificate is not None and comparison is not None and len(conversion.originals) == 1:
         comparison = _with_proofs(comparison, certificate)
     return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
+
+
+def _require_custom_operators(files: Sequence[str]) -> None:
+    """Raises ArgumentError where one of these files cannot be loaded."""
+    from ..execution.custom_operators import Loading
+    from ..execution.messages import Failure
+    from ..execution.model_client import lent_worker
+
+    with lent_worker() as worker:
+        answer = worker.ask(Loading(tuple(files)))
+    if isinstance(answer, Failure):
+        raise ArgumentError(f"custom operators: {answer.message}")
 
 
 def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certificate:

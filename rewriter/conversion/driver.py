@@ -17,6 +17,7 @@ from ..engine.outcome import Outcome, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import assume
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
+from ..execution import custom_operators
 from ..graph.model import Model
 from ..opsets.transitions import newest_opset
 from ..process import child_call
@@ -223,7 +224,8 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
 
         skeleton = opening().skeleton
         is_changed = assume(skeleton.proto, options.assume_opset, options.ir_version)
-        refusal = refusal_of_model(skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=not is_changed)
+        with custom_operators.using(options.custom_ops):
+            refusal = refusal_of_model(skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=not is_changed)
         if refusal is None:
             raise
         runtime, tried, message = refusal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
@@ -17,7 +18,7 @@ from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
 from ..errors import ArgumentError
 from ..onnx_model.meanings import Semantics
 from ..process.child import module_files
-from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
+from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile
 from . import arguments
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class Options:
     """Whether nodes are refused that a runtime of `for_runtimes` would leave to the CPU (docs/allowed.md)."""
     compare_budget: float | None = None
     """The seconds that the comparison may take; by default as long as docs/comparison.md says."""
+    custom_ops: Sequence[str] = ()
+    """Files with operators of other domains, with which models are run: shared libraries of custom operators for onnxruntime, and
+    Python files that define some for onnx.reference (docs/embedding.md).
+    """
     certify: bool = False
     """Whether a solver shows, as far as it can, that the result is the same for all shapes (docs/certify.md)."""
     keep_different: bool = False
@@ -126,6 +131,7 @@ class Options:
         if self.python and not self.verify_with and not self.for_runtimes:
             reason = "this is the environment of the runtime that verify_with or for_runtimes names; set one of them, too"
             raise ArgumentError(f"python: {reason}")
+        object.__setattr__(self, "custom_ops", [os.path.abspath(path) for path in arguments.paths("custom_ops", self.custom_ops)])
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)
@@ -201,7 +207,11 @@ def trials_of_options(options: Options) -> list[Trial]:
 
 def files_of_options(options: Options) -> list[NamedFile]:
     """The files that a conversion with `options` reads beside the model."""
-    return [*_profiles(options.for_runtimes), *files_of_adapter(options.verify_with, options.python)]
+    return [*_profiles(options.for_runtimes), *files_of_adapter(options.verify_with, options.python), *_custom(options)]
+
+
+def _custom(options: Options) -> list[NamedFile]:
+    return [NamedFile(CUSTOM_OPERATORS, path) for path in options.custom_ops]
 
 
 def _profiles(names: Sequence[str]) -> list[NamedFile]:

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 from ..onnx_model.protos import subgraphs
+from .custom_operators import register_libraries
 from .dtypes import numpy_dtype
 from .exact_products import with_exact_products
 from .messages import Failure, Kind, Outputs, RejectedError, one_line
@@ -24,7 +25,7 @@ class OnnxRuntime:
 
     numbers_nodes = False
 
-    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
+    def __init__(self, path: str, probes: tuple[str, ...], custom: tuple[str, ...] = ()) -> None:
         try:
             import onnxruntime
         except Exception as error:
@@ -34,6 +35,7 @@ class OnnxRuntime:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        register_libraries(options, custom)
         model: str | bytes = path
         if probes:
             model = _with_outputs(path, probes)

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ..opsets.cases import default_domain_nodes
+from .custom_operators import operators_in
 from .dtypes import numpy_dtype
 from .float64 import widen, widened
 from .messages import Failure, Outputs, RejectedError, one_line
@@ -18,7 +19,7 @@ from .strict_reference import SplitSizesError, strict_evaluator
 class Reference:
     """onnx.reference, with Split operators that refuse invalid sizes instead of cutting what is there."""
 
-    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
+    def __init__(self, path: str, probes: tuple[str, ...], custom: tuple[str, ...]) -> None:
         try:
             model = onnx.load(path)
             _shorten_domains(model)
@@ -26,7 +27,7 @@ class Reference:
             self._prepare(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
-            self._evaluator = strict_evaluator()(model)
+            self._evaluator = strict_evaluator(operators_in(custom))(model)
         except RejectedError:
             raise
         except MemoryError as error:

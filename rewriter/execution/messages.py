@@ -49,7 +49,7 @@ class RunRequest(NamedTuple):
     """Run a model on each of `samples`. The answer may contain fewer results; the rest has to be requested again.
 
     `session` identifies one loading of `path`: the model stays loaded until another session is requested. `probes` are values of
-    the main graph that are returned as well.
+    the main graph that are returned as well, `custom` the files with operators of other domains.
     """
 
     session: int
@@ -57,6 +57,7 @@ class RunRequest(NamedTuple):
     runtime: str
     samples: tuple[dict[str, Any], ...]
     probes: tuple[str, ...] = ()
+    custom: tuple[str, ...] = ()
 
 
 class PrepareRequest(NamedTuple):

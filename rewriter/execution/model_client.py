@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from .. import calls
 from ..process.child import Child, Crashed, NotReady, core_count, serving_program
+from . import custom_operators
 from .budget import Budget
 from .messages import (
     IDLE_SECONDS,
@@ -212,6 +213,7 @@ class Session:
     def __init__(self, worker: Worker, path: Path, runtime: str, number: int, probes: tuple[str, ...] = ()) -> None:
         self._worker = worker
         self._probes = probes
+        self._custom = custom_operators.in_use()
         self._path = _absolute(path)
         self._runtime = runtime
         self._number = number
@@ -245,7 +247,7 @@ class Session:
 
     def _ask(self, group: Sequence[dict[str, Any]]) -> list[Outputs | Failure] | Failure:
         start = time.monotonic()
-        request = RunRequest(self._number, self._path, self._runtime, tuple(group), self._probes)
+        request = RunRequest(self._number, self._path, self._runtime, tuple(group), self._probes, self._custom)
         answer = self._worker._ask(request, max(self._seconds_left, 0))
         self._seconds_left -= time.monotonic() - start
         return cast("list[Outputs | Failure] | Failure", answer)

@@ -38,7 +38,7 @@ class _Loaded(Protocol):
     def run(self, inputs: dict[str, Any]) -> Outputs: ...
 
 
-_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
+_RUNTIMES: dict[str, Callable[[str, tuple[str, ...], tuple[str, ...]], _Loaded]] = {
     "onnxruntime": OnnxRuntime,
     NUMBERED: NumberedOnnxRuntime,
     "onnx.reference": Reference,
@@ -90,7 +90,7 @@ class _Server:
         loaded = self._loaded if self._session == request.session else None
         if loaded is None:
             self._forget()  # before the next one takes memory
-            self._loaded = loaded = _RUNTIMES[request.runtime](request.path, request.probes)
+            self._loaded = loaded = _RUNTIMES[request.runtime](request.path, request.probes, request.custom)
             self._session = request.session
         return loaded
 

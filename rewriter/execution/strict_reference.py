@@ -6,6 +6,7 @@ A few operators compute extreme numbers as the specification says, which the ori
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ class SplitSizesError(Exception):
     """The sizes are not valid for Split or SplitToSequence by the specification."""
 
 
-def strict_evaluator() -> Any:
-    """The class of the strict evaluator. Like onnx's ReferenceEvaluator, it is called with a model."""
+def strict_evaluator(more: Sequence[Any] = ()) -> Any:
+    """The class of the strict evaluator, with `more` operators. Like onnx's ReferenceEvaluator, it is called with a model."""
     from onnx.reference import ReferenceEvaluator
 
     operators = [
@@ -34,6 +35,7 @@ def strict_evaluator() -> Any:
         _strict_roi_align(),
         _strict_normalization(),
         *_attention(),
+        *more,
     ]
 
     class Evaluator(ReferenceEvaluator):

@@ -2,6 +2,7 @@
 
 from .conflicts import (
     ADAPTER,
+    CUSTOM_OPERATORS,
     DATA_OF_INPUT,
     INPUT,
     INPUT_DATA,
@@ -30,6 +31,7 @@ from .staging import Staged, stage
 
 __all__ = [
     "ADAPTER",
+    "CUSTOM_OPERATORS",
     "DATA_OF_INPUT",
     "INPUT",
     "INPUT_DATA",

@@ -18,7 +18,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import onnx
@@ -29,6 +31,7 @@ from onnx.reference import ReferenceEvaluator
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 from split_rewrite.rewriter.certifying.proving import proofs
+from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.errors import SplitRewriteError
 
 LENGTHS = range(5)
@@ -325,7 +328,8 @@ def check(seed: int) -> tuple[str, str]:
 
 
 def check_mutants(template: Template, seed: int, count: int) -> Iterator[tuple[str, str]]:
-    """What became of up to `count` wrong versions of the result of a template: "refuted" with lengths, "open", "false", or "equal"."""
+    """What became of up to `count` wrong versions of the result of a template: "refuted" with lengths by the solver, or with inputs by the
+    comparison that a conversion makes beside the proof, "open", "false", or "equal"."""
     original = template_model(template)
     result = convert_version(original, template.target, compare="off").model
     names = [value.name for value in original.graph.output]
@@ -343,8 +347,18 @@ def check_mutants(template: Template, seed: int, count: int) -> Iterator[tuple[s
             yield "equal", what
         elif found.is_proved:
             yield "false", what
+        elif any(proof.lengths for proof in (*found.outputs, *found.changes)):
+            yield "refuted", what
         else:
-            yield ("refuted" if any(proof.lengths for proof in (*found.outputs, *found.changes)) else "open"), what
+            yield ("refuted by a run" if _is_found_different(original, mutant.model) else "open"), what
+
+
+def _is_found_different(original: ModelProto, result: ModelProto) -> bool:
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{name}.onnx") for name in ("original", "result")]
+        for path, model in zip(paths, (original, result), strict=True):
+            path.write_bytes(model.SerializeToString())
+        return compare(*paths).status == "different"
 
 
 def _inferred(model: ModelProto) -> ModelProto:

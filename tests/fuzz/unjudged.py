@@ -249,6 +249,11 @@ _DISTRUSTED = {
         Row("Attention", _counts_heads_twice, "gives flat outputs of an Attention whose heads are counted beside an axis of them"),
         Row("ReduceLogSumExp", _has_nan_beside_infinity, "gives an infinity for the sum of NaN and an infinity in ReduceLogSumExp"),
         Row("MatMulInteger QLinearMatMul", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
+        Row(
+            "CausalConvWithState",
+            lambda use: (data := use.operand(0)) is None or data.size == 0,
+            "leaves memory as it was in the new state of no data",
+        ),
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
         Row("Clip", _has_halves_without_bound, "takes the bounds of float for those that a Clip of float16 leaves out"),
         Row("MaxPool", _has_infinity, "takes the lowest finite number for the maximum of -inf in some kernels of MaxPool"),
@@ -408,7 +413,15 @@ def _adds_large_numbers(use: Use) -> bool:
     return any(not size < 2**12 for size in sizes)
 
 
+def _joins_nothing_with_more(use: Use) -> bool:
+    """Whether an operand of a Concat is empty along another axis than that of the node."""
+    axis = use.attribute("axis", 1)
+    known = [array.shape for index in range(len(use.node.input)) if (array := use.operand(index)) is not None]
+    return any(0 in np.delete(shape, axis) for shape in known if -len(shape) <= axis < len(shape))
+
+
 _OPEN = (
+    Row("Concat", _joins_nothing_with_more, "onnxruntime takes any lengths beside an empty operand, and leaves memory as it was"),
     Row("Resize", _crops_without_region, "it crops, and has no region of two numbers for each axis"),
     Row("CumSum CumProd", _names_no_axis, "its axis is none of the tensor's"),
     Row("ReduceL2", _squares_overflow, "it is not said what the root of squares beyond their integer type is"),

@@ -18,6 +18,15 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "options.md"
 MODEL = "g (float[N, 4] x) => (float[N, 2] y, float[N, 2] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"
 CUSTOM = """<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
 g (float[N, 4] x) => (float[N, 2] y, float[N, 2] z) { m = com.example.Mystery (x) y, z = Split <axis = 1, num_outputs = 2> (m) }"""
+OPERATORS = """
+from onnx.reference.op_run import OpRun
+
+class Mystery(OpRun):
+    op_domain = "com.example"
+
+    def _run(self, x):
+        return (x,)
+"""
 NEEDS_MORE = ("--scheduler",)
 """The options whose examples need a cluster."""
 ENTRIES = [entry for rows in SECTIONS.values() for entry in rows]
@@ -39,6 +48,7 @@ def test_an_example_is_of_its_option_and_runs(entry, tmp_path: Path, monkeypatch
     Path("zoo").mkdir()
     onnx.save(model(MODEL, 18), "zoo/one.onnx")
     np.savez("inputs.npz", x=np.ones((2, 4), np.float32))
+    Path("operators.py").write_text(OPERATORS)
     Path("python").symlink_to(sys.executable)
     if entry.option == "--python":
         monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)

@@ -39,6 +39,10 @@ USAGE: dict[str, Row] = {
     "a-report-in-the-place-of-a-model": Row(
         "m.onnx model.xml new/ --report model.xml", "model.xml: a report would replace INPUT, model.xml; choose another name"
     ),
+    "no-custom-operators": Row(
+        "m.onnx o.onnx --custom-ops weights.onnx",
+        "custom operators: … cannot be loaded: Failed to load library …",
+    ),
     "no-models": Row("folder new/", "there are no models (.onnx files) in folder"),
     "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
     "no-list": Row("@no.txt new/", "@no.txt: the list cannot be read: No such file or directory"),
