@@ -14,7 +14,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from ..process import child_call
 from . import unread
-from .foreign import models, schemas
+from .foreign import models, registered, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import (
     WRONG_SYMBOLS,
@@ -107,6 +107,8 @@ def infer_node(
     """
     if node.domain in schemas.known_domains():
         return types_of_foreign(node, types, data)
+    if registered.is_registered(node):
+        return registered.infer(node, types, data)
     if node.domain not in DEFAULT_DOMAINS or has_parameter(node) or any(a.type in GRAPH_TYPES for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):

@@ -10,6 +10,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ..type_protos import Shape, shape_of
+from . import registered
 from .schemas import known_domains, schema_of
 from .types import infer
 
@@ -26,7 +27,8 @@ _MOST_ROUNDS = 8
 
 def rounds(model: onnx.ModelProto, serialized: bytes) -> int:
     """How often types have to be stated and inferred in turn, at most; 0 where no operator of another domain is known."""
-    if not any(domain.encode() in serialized for domain in known_domains()):
+    is_known = any(domain.encode() in serialized for domain in known_domains())
+    if not is_known and not registered.domains(model):
         return 0
     has_graphs = any(attribute.type == AttributeProto.GRAPH for node in model.graph.node for attribute in node.attribute)
     return _MOST_ROUNDS if has_graphs else 1
@@ -55,7 +57,7 @@ class _Walk(NamedTuple):
         renewed: set[str] = set()
         is_changed = False
         for node in graph.node:
-            is_known = schema_of(node.op_type, node.domain) is not None
+            is_known = schema_of(node.op_type, node.domain) is not None or registered.is_registered(node)
             for name, kind in self._found(node, types, data, renewed).items():
                 if _says_more(kind, types.get(name)):
                     types[name] = _joined(types.get(name), kind)
@@ -73,6 +75,8 @@ class _Walk(NamedTuple):
         """The types of the outputs of `node`; of one of ONNX's own, only if one of its inputs is `renewed`."""
         if schema_of(node.op_type, node.domain) is not None:
             return infer(node, _of(node, types), data)
+        if registered.is_registered(node):
+            return registered.infer(node, _of(node, types), data)
         if renewed.isdisjoint(node.input) or not all(name in types for name in node.input if name):
             return {}
         return self.infer_node(node, self.opset, _of(node, types), _of(node, data), self.ir_version)
