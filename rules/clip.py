@@ -44,9 +44,20 @@ def order_bounds(node: Node) -> None:
 
 @downgrade("Clip", 12)
 def clip_by_comparisons(node: Node) -> None:
-    """64-bit integers are compared with the bounds and chosen by Where, since no type of Clip below opset 12 can hold them."""
-    op = node.op
-    if node.elem_type() not in (TensorProto.INT64, TensorProto.UINT64):
+    """64-bit integers are compared with the bounds and chosen by Where, since no type of Clip below opset 12 can hold them.
+
+    Doubles, and integers that become doubles, go through Max and Min: runtimes have no such Clip.
+    """
+    op, kind = node.op, node.need_elem_type()
+    if kind == TensorProto.DOUBLE:
+        if any(bound is not None and np.isnan(bound).any() for bound in map(node.constant, (1, 2))):
+            raise _nan_bound()
+        _clip_by_max_and_min(node)
+        return
+    if kind in (TensorProto.INT32, TensorProto.UINT32):
+        _clip_as_double(node, kind)
+        return
+    if kind not in (TensorProto.INT64, TensorProto.UINT64):
         return
     data, low, high = node.input(0), node.input(1), node.input(2)
     if low:
@@ -75,6 +86,19 @@ def bounds_to_attributes(node: Node) -> None:
             node.set_attr(name, float(one_number(value)))
     for index in reversed(_INPUTS.values()):
         node.drop_input(index)
+
+
+def _clip_as_double(node: Node, kind: int) -> None:
+    """Clip 32-bit integers as doubles, which hold them all."""
+    op = node.op
+    for index in range(3):
+        if node.has_input(index):
+            node.set_input(index, op.Cast(node.input(index), to=TensorProto.DOUBLE))
+    clipped = node.input(0)
+    for operator, index in (("Max", 1), ("Min", 2)):
+        if node.has_input(index):
+            clipped = getattr(op, operator)(clipped, node.input(index))
+    node.become.Cast(clipped, to=kind)
 
 
 def _nan_bound() -> Unconvertible:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
+from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -256,6 +257,8 @@ def _round_down(node: Node) -> None:
     """Replace ceil_mode=1 by padding at the end, with which all windows are complete. This padding is not counted in an average."""
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
+    if any(end >= axis.kernel for end, axis in zip(ends, axes, strict=True)):
+        raise Unconvertible("without ceil_mode its dilations need padding as long as the kernel, which runtimes refuse")
     node.pop_attr("ceil_mode")
     node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
     if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
@@ -298,6 +301,7 @@ def average_as_convolution(node: Node) -> None:
         _state_negative_padding(node)
         return
     kind = node.need_elem_type()
+    _axes_with_data(node)  # before padding that is counted becomes data
     if node.attr("count_include_pad", 0):
         _pad_before(node)
     counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
@@ -306,8 +310,12 @@ def average_as_convolution(node: Node) -> None:
 
 
 def _state_negative_padding(node: Node) -> None:
-    """Replace automatic padding that is negative, which onnxruntime takes since 19 only."""
-    if is_same_padded(node) and all(isinstance(node.dimension(axis), int) for axis in _spatial(node)):
+    """Replace automatic padding that is negative, which onnxruntime takes since 19 only.
+
+    It can be where a stride is longer than the kernel. Refused where a length is unknown there.
+    """
+    if is_same_padded(node) and any(map(gt, node.attr("strides", []), node.attr("kernel_shape"))):
+        node.explain("a stride is longer than the kernel, and a negative auto_pad needs opset 19", node.shape_hint())
         totals = same_padding(node)
         if min(totals, default=0) < 0:
             write_pads(node, totals, larger_first=node.attr("auto_pad") == "SAME_LOWER")

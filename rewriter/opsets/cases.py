@@ -109,6 +109,10 @@ class Case(NamedTuple):
         """The attribute `name`, an integer."""
         return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
 
+    def real(self, name: str, default: float) -> float:
+        """The attribute `name`, a float."""
+        return next((attribute.f for attribute in self.node.attribute if attribute.name == name), default)
+
     def numbers(self, name: str) -> list[int]:
         """The attribute `name`, a list of integers; an empty list where it is absent."""
         return next((list(attribute.ints) for attribute in self.node.attribute if attribute.name == name), [])

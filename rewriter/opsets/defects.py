@@ -116,6 +116,15 @@ def masked_scores(case: Case) -> bool:
     return case.opset < 25 and gives and masks
 
 
+@defect("takes the root of the scale of an {op} of doubles in float", TensorProto.DOUBLE)
+def root_in_float(case: Case) -> bool:
+    """The root is not known to be a number of float."""
+    shape = case.values.shape_of(case.node.input[0])
+    size = shape[-1] if shape is not None and len(shape) == 4 else None
+    scale = case.real("scale", 1 / math.sqrt(size) if size else 0)
+    return scale <= 0 or float(np.float32(math.sqrt(scale))) != math.sqrt(scale)
+
+
 @defect("gives empty strings for those that an Identity in a {op} copies to a scan output")
 def collected_strings(case: Case) -> bool:
     body = next((attribute.g for attribute in case.node.attribute if attribute.name == "body"), onnx.GraphProto())

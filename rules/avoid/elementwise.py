@@ -140,7 +140,7 @@ def _is_scaled_first(node: Node) -> bool:
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """The node becomes a comparison: not equal to 0.
+    """The node becomes a comparison: not equal to 0, and of a stored value, greater than 0 in float, which is not folded.
 
     It is exact for all numbers: NaN is true. Strings are refused.
     """
@@ -152,6 +152,10 @@ def is_not_zero(node: Node) -> None:
         return
     if kind == TensorProto.STRING:
         raise Unconvertible("strings cannot be compared with 0", "remove the Cast from the model")
+    value = node.constant(0)
+    if value is not None:
+        node.become.Greater(node.op.const(value != 0, TensorProto.FLOAT), node.op.const(0, TensorProto.FLOAT))
+        return
     zero = node.op.const(0, kind)
     node.become.Not(node.op.Equal(node.input(0), zero))
 

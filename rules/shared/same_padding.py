@@ -69,4 +69,5 @@ def write_pads(node: Node, totals: Sequence[int], larger_first: bool = False) ->
 
 def lengths_along_axes(node: Node) -> tuple[Sequence[int], Sequence[int]]:
     """The lengths of the input and of the window, along the spatial axes."""
-    return node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
+    kernel = node.attr("kernel_shape") or node.need_shape(1)[2:]
+    return [node.need_dimension(2 + axis) for axis in range(len(kernel))], kernel

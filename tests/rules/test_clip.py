@@ -50,10 +50,10 @@ def test_min_above_max_gives_max(target: int) -> None:
     np.testing.assert_array_equal(run(convert_version(proto, target).model, {"x": X})[0], np.minimum(3, np.maximum(X, 5)))
 
 
-@pytest.mark.parametrize("kind", ["double", "int8", "uint8", "int32", "int64"])
-@pytest.mark.parametrize("target", [10, 9])  # onnxruntime has no Clip-11 of double
+@pytest.mark.parametrize("kind", ["double", "int8", "uint8", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("target", [11, 10, 9])  # onnxruntime has no Clip-11 of double
 def test_other_types(kind: str, target: int) -> None:
-    low, high = ("1", "100") if kind == "uint8" else ("-100", "100")
+    low, high = ("1", "100") if kind[0] == "u" else ("-100", "100")
     text = f"g ({kind}[4] x) => ({kind}[4] y) <{kind} low = {{{low}}}, {kind} high = {{{high}}}> {{ y = Clip (x, low, high) }}"
     info = np.finfo(kind) if kind == "double" else np.iinfo(kind)
     x = np.array([info.min, info.max, 7, 100], kind)

@@ -20,6 +20,20 @@ REFUSED = [
         "MaxPool", ', ceil_mode=1, strides=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"
     ),
     pytest.param("LpPool", ', ceil_mode=1, dilations=[2,2], auto_pad="SAME_UPPER"', 21, "with auto_pad=SAME", id="rounded up"),
+    pytest.param(
+        "MaxPool",
+        ", ceil_mode=1, strides=[6,6], dilations=[3,3], pads=[1,0,2,2]",
+        21,
+        "need padding as long as the kernel",
+        id="more padding than the kernel",
+    ),
+    pytest.param(
+        "AveragePool",
+        ", ceil_mode=1, strides=[1,6], dilations=[2,1], pads=[1,0,1,2], count_include_pad=1",
+        18,
+        "the last window sees padding only",
+        id="counted padding",
+    ),
     pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
 ]
 
@@ -456,3 +470,16 @@ def test_a_last_window_that_sees_the_input_stays(tmp_path):
         "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [3], strides = [2], ceil_mode = 1>(x) }", 13
     )
     assert converted(before, "Window behind the input", tmp_path).graph.node == before.graph.node
+
+
+def test_an_average_whose_automatic_padding_may_be_negative_needs_its_length() -> None:
+    text = (
+        'g (float[N,1,{}] x) => (float[N,1,A] y) {{ y = AveragePool <kernel_shape=[1], strides=[2], auto_pad="SAME_LOWER"> (x) }}'
+    )
+    refused = refusal(model(text.format("W"), 19), 18)
+    assert (
+        "a stride is longer than the kernel, and a negative auto_pad needs opset 19: the axis dimension 'W' of 'x' is unknown"
+        in refused
+    )
+    assert_same(model(text.format("7"), 19), 18, {"x": X[:, :1, :, 0]})
+    assert_same(model(text.format("6"), 19), 18, {"x": X[:, :1, 0, :]})

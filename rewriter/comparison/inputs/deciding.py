@@ -333,7 +333,8 @@ def on_its_side(values: np.ndarray, reading: Reading) -> np.ndarray:
     """Bounds of a Clip: lower ones below zero and upper ones above, since those that pass each other hide what is clipped."""
     if values.dtype.kind == "u" or reading.is_lower == reading.is_upper:
         return values
-    return np.asarray(-np.abs(values) if reading.is_lower else np.abs(values))  # of a scalar, numpy makes a number
+    with np.errstate(over="ignore"):  # the smallest integer stays what it is
+        return np.asarray(-np.abs(values) if reading.is_lower else np.abs(values))  # of a scalar, numpy makes a number
 
 
 def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:

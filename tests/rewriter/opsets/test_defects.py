@@ -93,6 +93,7 @@ FALSE = {
     "positions_in_the_output": (11, "y = MaxUnpool<kernel_shape = [2]>(x, i)", "float[1,1,1] x, int64[1,1,1] i", ""),
     "powers_in_double": (13, "a = Pow(x, x) b = Pow(z, two) c = Pow(z, three)", "int32[2] x, int64[2] z", "int64 two = {2}, float[1] three = {3}"),
     "products_of_nothing": (13, "y = MatMulInteger(x, w)", "uint8[2,1] x, uint8[1,2] w", ""),
+    "root_in_float": (23, "y = Attention<scale = 0.25>(x, x, x)", "double[1,1,2,3] x", ""),
     "rounded_doubles": (18, "y = Shrink(x)", "float[2] x", ""),
     "rounded_integers": (18, "y = Shrink(x)", "float[2] x", ""),
     "rounded_length": (18, "y = Resize(x, , s)", "float[1,1,2] x, float[3] s", ""),

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from avoiding import converted, for_a_runtime
-from helpers import assert_rewrites, model, run
+from helpers import assert_rewrites, convert_version, model, run
+
+from split_rewrite.rewriter import Options, UnconvertibleError
 
 REWRITES = [
     (
@@ -174,3 +176,17 @@ def test_what_is_whole_is_not_truncated_again(nodes: str, tmp_path: Path) -> Non
     assert added == (0 if nodes in WHOLE.values() else 4)
     x = np.array([-2.5, -0.3, 0.0, 1.7, 9.2], np.float32)
     np.testing.assert_array_equal(run(result, {"x": x})[0], run(proto, {"x": x})[0])
+
+
+def test_a_stored_boolean_is_written_once() -> None:
+    """OpenCV takes neither constants of bool nor Casts to bool: the one is not written for the other for ever."""
+    proto = model("g (float[N,3] x) => (float[N,3] y) { y = Trilu(x) }", 16)
+    with pytest.raises(UnconvertibleError, match="the shape of 'x' is open: N"):
+        convert_version(proto, options=Options(for_runtimes=["opencv-4.12"]))
+
+
+def test_a_stored_value_that_is_cast_to_bool_is_compared_in_float(tmp_path: Path) -> None:
+    proto = model("g (bool[3] c) => (bool[3] y) <int32[3] s = {0, -2, 7}> { k = Cast<to = 9>(s) y = And(c, k) }", 13)
+    result = converted(proto, "Cast to bool", tmp_path)
+    assert [node.op_type for node in result.graph.node] == ["Greater", "And"]
+    np.testing.assert_array_equal(run(result, {"c": np.array([True, True, True])})[0], [False, True, True])

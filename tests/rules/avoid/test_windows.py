@@ -254,7 +254,7 @@ def test_an_average_pool_of_less_than_a_window_is_refused(tmp_path: Path) -> Non
     ("attributes", "message"),
     [
         ('auto_pad = "SAME_UPPER"', "the padding is automatic, or it has ceil_mode or dilations"),
-        ("pads = [1, 0]", "the shape .1, 1, N. of 'x' is not fully known"),
+        ("pads = [1, 0]", "the axis dimension 'N' of 'x' is unknown"),
     ],
 )
 def test_an_average_pool_with_ceil_mode_needs_its_padding(attributes: str, message: str, tmp_path: Path) -> None:
