@@ -48,13 +48,13 @@ def clip_by_comparisons(node: Node) -> None:
 
     Doubles, and integers that become doubles, go through Max and Min: runtimes have no such Clip.
     """
-    op, kind = node.op, node.need_elem_type()
+    op, kind = node.op, node.elem_type()
     if kind == TensorProto.DOUBLE:
         if any(bound is not None and np.isnan(bound).any() for bound in map(node.constant, (1, 2))):
             raise _nan_bound()
         _clip_by_max_and_min(node)
         return
-    if kind in (TensorProto.INT32, TensorProto.UINT32):
+    if kind is not None and kind in (TensorProto.INT32, TensorProto.UINT32):
         _clip_as_double(node, kind)
         return
     if kind not in (TensorProto.INT64, TensorProto.UINT64):
@@ -94,10 +94,8 @@ def _clip_as_double(node: Node, kind: int) -> None:
     for index in range(3):
         if node.has_input(index):
             node.set_input(index, op.Cast(node.input(index), to=TensorProto.DOUBLE))
-    clipped = node.input(0)
-    for operator, index in (("Max", 1), ("Min", 2)):
-        if node.has_input(index):
-            clipped = getattr(op, operator)(clipped, node.input(index))
+    clipped = op.Max(node.input(0), node.input(1)) if node.has_input(1) else node.input(0)
+    clipped = op.Min(clipped, node.input(2)) if node.has_input(2) else clipped
     node.become.Cast(clipped, to=kind)
 
 
