@@ -125,6 +125,11 @@ def root_in_float(case: Case) -> bool:
     return scale <= 0 or float(np.float32(math.sqrt(scale))) != math.sqrt(scale)
 
 
+@defect("puts the only element of an axis before the first of the data, in a cubic {op} by pytorch_half_pixel")
+def only_element_before_the_first(case: Case) -> bool:
+    return case.text("mode") == b"cubic" and case.text("coordinate_transformation_mode") == b"pytorch_half_pixel"
+
+
 @defect("gives empty strings for those that an Identity in a {op} copies to a scan output")
 def collected_strings(case: Case) -> bool:
     body = next((attribute.g for attribute in case.node.attribute if attribute.name == "body"), onnx.GraphProto())

@@ -94,6 +94,7 @@ FALSE = {
     "powers_in_double": (13, "a = Pow(x, x) b = Pow(z, two) c = Pow(z, three)", "int32[2] x, int64[2] z", "int64 two = {2}, float[1] three = {3}"),
     "products_of_nothing": (13, "y = MatMulInteger(x, w)", "uint8[2,1] x, uint8[1,2] w", ""),
     "root_in_float": (23, "y = Attention<scale = 0.25>(x, x, x)", "double[1,1,2,3] x", ""),
+    "only_element_before_the_first": (18, 'y = Resize<mode = "cubic">(x, , s)', "float[2,2] x, float[2] s", ""),
     "rounded_doubles": (18, "y = Shrink(x)", "float[2] x", ""),
     "rounded_integers": (18, "y = Shrink(x)", "float[2] x", ""),
     "rounded_length": (18, "y = Resize(x, , s)", "float[1,1,2] x, float[3] s", ""),
