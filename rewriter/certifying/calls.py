@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,7 +20,8 @@ class Call:
     """A node of `op_type` in a model of `opset`. An absent input is None.
 
     `require` states a condition without which the node is not valid: of the original it is assumed, of the result it is shown.
-    `is_certain` tells whether a condition is known to hold.
+    `is_certain` tells whether a condition is known to hold. `sizes`: the lengths of the axes into which indices point, by the names
+    of these.
     """
 
     op_type: str
@@ -30,6 +31,7 @@ class Call:
     outputs: int
     require: Require
     is_certain: Callable[[Condition], bool]
+    sizes: Mapping[str, Whole]
 
     def attr(self, name: str, default: Any = None) -> Any:
         """The attribute, or `default` where the node has none."""

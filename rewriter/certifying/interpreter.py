@@ -87,7 +87,7 @@ class Interpreter:
     def _length(self, dim: int | str | None, name: str) -> Whole:
         if isinstance(dim, int):
             return dim
-        return self._prover.length(f"symbol {dim}" if dim else f"length {name}", dim or name)
+        return self._prover.length(f"{terms.SYMBOL}{dim}" if dim else f"{terms.LENGTH}{name}", dim or name)
 
     def _take_lengths(self, value: ValueInfoProto, known: Value | None) -> None:
         """Take over the lengths of an input that only the result states: those were asked for."""
@@ -260,7 +260,7 @@ class Interpreter:
             return None
         require = side.require if step.is_run else _nothing
         attributes, certain = attributes_of(node), self._prover.is_certain
-        call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain)
+        call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain, self._prover.sizes)
         try:
             if node.op_type in MODELS:
                 return [_kept(each) for each in MODELS[node.op_type](call)]

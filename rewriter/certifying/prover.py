@@ -38,6 +38,8 @@ class Prover:
         self._lengths: dict[str, Any] = {}
         self._batches: frozenset[str] = frozenset()
         self._count = 0
+        self.sizes: dict[str, Whole] = {}
+        """The lengths of the axes into which the indices point that were asked about, by the names of these."""
 
     def length(self, name: str, shown: str = "") -> Any:
         """An integer from 0 to 2^31, the same for the same name. `shown`: its name in counterexamples, "" where it is in none."""
@@ -107,6 +109,7 @@ class Prover:
         """An index into a tensor with these lengths, of which nothing else is known."""
         number = self.fresh_number()
         index = tuple(z3.Int(f"index{number}_{axis}") for axis in range(len(dims)))
+        self.sizes.update((place.decl().name(), size) for place, size in zip(index, dims, strict=True))
         bounds = [z3.And(place >= 0, place < size) for place, size in zip(index, dims, strict=True)]
         with self._assuming(*bounds):
             yield index

@@ -5,7 +5,7 @@ A known integer is a Python int, so that most arithmetic needs no solver; so is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any, TypeAlias
 
@@ -78,8 +78,18 @@ def negated(condition: Condition) -> Condition:
     return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
 
 
-def magnitude(value: Whole, length: int) -> int:
-    """The largest absolute value that an integer may have where lengths, indices and unknown numbers are at most `length`."""
+LENGTH, SYMBOL = "length ", "symbol "
+"""What the names begin with of the open lengths of inputs."""
+_LONGEST = (1 << 31) - 1
+"""The largest length that a tensor may have."""
+
+
+def magnitude(value: Whole, length: int, sizes: Mapping[str, Whole]) -> int:
+    """The largest absolute value that an integer may have where open lengths of inputs are at most `length`.
+
+    `sizes`: the lengths of the axes into which indices point, by the names of these. All else that is unknown is a length, or a
+    position on an axis.
+    """
     if isinstance(value, int):
         return abs(value)
     found: dict[int, int] = {}
@@ -93,7 +103,12 @@ def magnitude(value: Whole, length: int) -> int:
             waiting += missing
         else:
             waiting.pop()
-            found[each.get_id()] = _joined(each, [found[part.get_id()] for part in parts], length)
+            name = each.decl().name()
+            if name in sizes:
+                found[each.get_id()] = magnitude(sizes[name], length, sizes)
+            else:
+                most = length if name.startswith((LENGTH, SYMBOL)) else _LONGEST
+                found[each.get_id()] = _joined(each, [found[part.get_id()] for part in parts], most)
     return found[value.get_id()]
 
 
@@ -102,13 +117,13 @@ _JOINED = frozenset((z3.Z3_OP_ADD, z3.Z3_OP_SUB, z3.Z3_OP_UMINUS, z3.Z3_OP_MUL, 
 _UNLIMITED = 1 << 128
 
 
-def _joined(value: Term, sizes: list[int], length: int) -> int:
-    """The largest absolute value of a number made of numbers up to `sizes`."""
+def _joined(value: Term, sizes: list[int], unknown: int) -> int:
+    """The largest absolute value of a number made of numbers up to `sizes`, or of one that is `unknown` at most."""
     kind = value.decl().kind()
     if z3.is_int_value(value):
         return abs(value.as_long())
     if kind not in _JOINED:
-        return length if kind == z3.Z3_OP_UNINTERPRETED else _UNLIMITED
+        return unknown if kind == z3.Z3_OP_UNINTERPRETED else _UNLIMITED
     if kind == z3.Z3_OP_MUL:
         return prod(sizes)
     return sum(sizes) if kind in (z3.Z3_OP_ADD, z3.Z3_OP_SUB) else max(sizes)

@@ -83,7 +83,7 @@ def product(call: Call) -> list[Value]:
 
 def _of_sizes(call: Call, function: Callable[..., Term]) -> list[Value]:
     _require_sized(call)
-    return _combined(call, lambda *numbers: _held(function(*numbers), 63), is_sized=True)
+    return _combined(call, lambda *numbers: _held(call, function(*numbers), 63), is_sized=True)
 
 
 @models("Div")
@@ -200,14 +200,14 @@ def cast(call: Call) -> list[Value]:
     if given not in _PLAIN or kind not in _PLAIN:
         raise NotModelledError("its types mean something else at other opsets")
     is_sized = kind in WHOLE and (given == TensorProto.BOOL or (tensor.is_sized and kind in _BITS))
-    return [Tensor(kind, tensor.dims, lambda index: _as_type(tensor.at(index), tensor, kind), is_sized=is_sized)]
+    return [Tensor(kind, tensor.dims, lambda index: _as_type(call, tensor.at(index), tensor, kind), is_sized=is_sized)]
 
 
-def _as_type(element: Term, tensor: Tensor, kind: int) -> Term:
+def _as_type(call: Call, element: Term, tensor: Tensor, kind: int) -> Term:
     """An element of `tensor` in another type."""
     given = tensor.elem_type
     if tensor.is_sized and kind in _BITS:
-        return _held(element, _BITS[kind])
+        return _held(call, element, _BITS[kind])
     if given in WHOLE and kind == TensorProto.BOOL:
         return terms.negated(terms.equal(element, 0))
     if given == TensorProto.BOOL and kind in WHOLE:
@@ -223,10 +223,10 @@ _BITS: dict[int, int] = {TensorProto.INT32: 31, TensorProto.INT64: 63}
 """The types to which sizes are cast, and how many bits a positive number has there."""
 
 
-def _held(number: Term, bits: int) -> Term:
-    """The number, which has to fit: a term for lengths of which six, multiplied, fit."""
-    if terms.magnitude(number, 1 << bits // 6) >= 1 << bits:
-        raise NotModelledError("a number is beyond its type")
+def _held(call: Call, number: Term, bits: int) -> Term:
+    """The number, which has to fit: a term for lengths of inputs of which six, multiplied, fit."""
+    if terms.magnitude(number, 1 << bits // 6, call.sizes) >= 1 << bits:
+        raise NotModelledError("a number may overflow")
     return number
 
 
@@ -263,5 +263,5 @@ def _reduced(call: Call, function: Callable[[list[Any]], Term]) -> list[Value]:
     if axes not in (None, [], [0], [-1]) or (not axes and call.attr("noop_with_empty_axes", 0)):
         raise NotModelledError("its axes are not all")
     entries = np.empty((1,) if call.attr("keepdims", 1) else (), object)
-    entries[...] = _held(function(list(tensor.entries)), 63)
+    entries[...] = _held(call, function(list(tensor.entries)), 63)
     return [of_entries(tensor.elem_type, entries, is_sized=True)]

@@ -11,7 +11,7 @@ from ...storage.payload import is_external
 from .. import terms
 from ..calls import Call, models, repeated
 from ..constants import constant
-from ..tensors import MOST_ENTRIES, NotModelledError, Tensor, Value, reshaped, scalar, vector
+from ..tensors import NotModelledError, Tensor, Value, reshaped, scalar, vector
 from ..terms import Whole
 
 
@@ -48,8 +48,6 @@ def number_range(call: Call) -> list[Value]:
     if delta == 0:
         raise NotModelledError("its step is 0")
     length = terms.larger(terms.ceiling(end - first, delta) if delta > 0 else terms.ceiling(first - end, -delta), 0)
-    if isinstance(length, int) and length > MOST_ENTRIES:
-        raise NotModelledError("its numbers may be too large for arithmetic")
     dims = (length,)
     return [Tensor(start.elem_type, dims, lambda index: terms.simplified(first + index[0] * delta), is_sized=True)]
 

@@ -260,6 +260,7 @@ BEHIND = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N] X) => (f
 PASSED_ON = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N,M] X) => (float[K,L] y) { y = c.f(X) } <domain: "c", opset_import: ["" : 17, "c" : 1]> f <axis> (x) => (r) { r = c.g<axis: int = @axis>(x) } <domain: "c", opset_import: ["" : 17]> g <axis: int = 0> (x) => (r) { r = Softmax<axis: int = @axis>(x) }'
 CALLED_BODY = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N] X) => (float[K] y) { y = c.f(X) } <domain: "c", opset_import: ["" : 17]> f (X) => (y) { n = Constant<value_int = 2>() y = Loop(n, , X) <body = bd (int64 i, bool cond, float[%s] s) => (bool co, float[%s] so) { co = Identity(cond) h = Shape(s) hf = Cast<to = 1>(h) so = Add(s, hf) }> }'
 RANGE = "<int64 z = {0}, int64 o = {1}, int64 l = {3000000}>"
+NUMBERS = "g (float[N] X) => (bool y) <int64 z = {0}, int64 o = {1}, int64 d = {3000000}> { s = Size(X) e = Mul(s, d) r = Range(z, e, o) %s i = Cast<to = 6>(h) m = ReduceMin<keepdims = 0>(i) y = Cast<to = 9>(m) }"
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
 FALSE = {
@@ -377,6 +378,19 @@ FALSE = {
         HEAD + f"g (float[N] X) => (bool[K] y) {RANGE} {{ r = Range(z, l, o) y = GreaterOrEqual(r, z) }}",
     ),
     "operands that repeat below opset 7": (HEAD + ADDED, HEAD.replace("17", "6") + ADDED),
+    "numbers of a Range of a large length that overflow": (
+        HEAD + NUMBERS % "p = Mul(r, r) q = Mul(p, r) h = GreaterOrEqual(q, z)",
+        HEAD + NUMBERS % "h = GreaterOrEqual(r, z)",
+    ),
+    "numbers of a Range that int32 does not hold": (
+        HEAD + NUMBERS % "p = Mul(r, r) c = Cast<to = 6>(p) q = Cast<to = 7>(c) h = GreaterOrEqual(q, z)",
+        HEAD + NUMBERS % "h = GreaterOrEqual(r, z)",
+    ),
+    "a power of a length that nobody knows": (
+        HEAD
+        + "g (float[N,N,N,N] X) => (bool y) <int64 z = {0}, int64 o = {1}> { n = NonZero(X) h = Shape(n) s = Gather(h, o) p = Mul(s, s) q = Mul(p, p) r = Mul(q, p) y = GreaterOrEqual(r, z) }",
+        HEAD + "g (float[N,N,N,N] X) => (bool y) <bool c = {1}> { y = Identity(c) }",
+    ),
 }
 """Pairs of models that differ, each in a way of its own."""
 
