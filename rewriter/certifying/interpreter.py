@@ -216,8 +216,8 @@ class Interpreter:
             is_alike = len(other.inputs) == len(step.inputs) and [name for name, _ in before] == [name for name, _ in after]
             if not is_alike or not self._are_same(other.inputs, step.inputs):
                 continue
-            pairs = zip(before, after, strict=True)
-            if all(self._is_same_body(original.inside(old), side.inside(new)) for (_, old), (_, new) in pairs):
+            numbered = [(old, new, self._prover.fresh_number()) for (_, old), (_, new) in zip(before, after, strict=True)]
+            if all(self._is_same_body(original.inside(old, scope), side.inside(new, scope)) for old, new, scope in numbered):
                 self.changes.update({name: None for name in step.node.output if name})
                 return made
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
@@ -38,14 +39,43 @@ def needed_outputs(graph: GraphProto) -> set[str]:
 
 def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
     """A value of which the result declares what neither the original does nor follows from its inputs, as `inferred` says; "" where
-    there is none. Runtimes believe it.
+    there is none. Runtimes believe it, symbols too.
     """
     known = [dict(_all_declared(model)) for model in (original, inferred)]
     for place, kind in _all_declared(result):
         stated = [types[place] for types in known if place in types]
         if kind.WhichOneof("value") is not None and not any(kind == other or _says_less(kind, other) for other in stated):
             return place[-1]
+    return _newly_named(original, result, inferred)
+
+
+def _newly_named(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
+    """A value with a symbol in the result that neither the original nor inference from its inputs has; "" where there is none.
+
+    A symbol that is there once says nothing, and those that inference makes up are others each time.
+    """
+    stated, followed = dict(_all_symbols(original)), dict(_symbols(_all_declared(inferred)))
+    found = list(_all_symbols(result))
+    counts = Counter(symbol for _, symbol in found)
+    given = {dim.dim_param for value in result.graph.input for dim in value.type.tensor_type.shape.dim}
+    for axis, symbol in found:
+        follows = symbol in given and followed.get(axis) == symbol
+        if counts[symbol] > 1 and stated.get(axis) != symbol and not follows:
+            return axis[0][-1]
     return ""
+
+
+def _all_symbols(model: ModelProto) -> Iterator[tuple[tuple[Place, int], str]]:
+    """The symbols of the lengths of tensors, also of inputs, by the place of the value and the axis."""
+    yield from _symbols(((value.name,), value.type) for value in model.graph.input)
+    yield from _symbols(_all_declared(model))
+
+
+def _symbols(types: Iterable[tuple[Place, TypeProto]]) -> Iterator[tuple[tuple[Place, int], str]]:
+    for place, kind in types:
+        for axis, dim in enumerate(kind.tensor_type.shape.dim):
+            if dim.dim_param:
+                yield (place, axis), dim.dim_param
 
 
 Place: TypeAlias = tuple[str, ...]
@@ -57,26 +87,34 @@ def _all_declared(model: ModelProto) -> Iterator[tuple[Place, TypeProto]]:
     yield from _declared(model.graph, ())
     for function in model.functions:
         place = ("function", function.domain, function.name, function.overload)
-        yield from (((*place, value.name), value.type) for value in function.value_info)
+        used = _used(function.node)
+        yield from (((*place, value.name), value.type) for value in function.value_info if value.name in used)
         yield from _declared_inside(function.node, place)
 
 
 def _declared(graph: GraphProto, place: Place) -> Iterator[tuple[Place, TypeProto]]:
-    yield from (((*place, value.name), value.type) for value in (*graph.value_info, *graph.output))
+    used = {*(tensor.name for tensor in graph.initializer), *_used(graph.node)}
+    stated = [*(value for value in graph.value_info if value.name in used), *graph.output]
+    yield from (((*place, value.name), value.type) for value in stated)
     yield from _declared_inside(graph.node, place)
+
+
+def _used(nodes: Iterable[NodeProto]) -> set[str]:
+    """The values that the nodes make or read. What is declared of others is of no value."""
+    return {name for node in nodes for name in (*node.output, *reads(node))}
 
 
 def _declared_inside(nodes: Iterable[NodeProto], place: Place) -> Iterator[tuple[Place, TypeProto]]:
     """What is declared in the bodies of nodes."""
     for node in nodes:
         for name, inner in subgraphs(node):
-            inside = (*place, node.output[0] if node.output else "", name)
+            inside = (*place, next(filter(None, node.output), ""), name)
             yield from (((*inside, value.name), value.type) for value in inner.input)
             yield from _declared(inner, inside)
 
 
 def _says_less(kind: TypeProto, other: TypeProto) -> bool:
-    """Whether a type of tensors says nothing that the other one does not say: it may leave out lengths."""
+    """Whether a type of tensors says nothing that the other one does not say, but for symbols: it may leave out lengths."""
     if type_protos.type_string(kind) != type_protos.type_string(other) or kind.WhichOneof("value") != "tensor_type":
         return False
     shape, old = type_protos.shape_of(kind), type_protos.shape_of(other)
@@ -110,15 +148,16 @@ def functions_of(model: ModelProto) -> Functions:
     return Functions(nodes, content, tuple(domains))
 
 
-def essence(node: NodeProto, opset: int, functions: Functions) -> tuple[Any, ...]:
-    """What a node does apart from its inputs and its bodies, equal for nodes that mean the same.
+def essence(node: NodeProto, opset: int, functions: Functions, scope: int) -> tuple[Any, ...]:
+    """What a node does apart from its inputs and its bodies, equal for nodes that mean the same. What draws random numbers draws
+    the same only in the same `scope`.
 
     What may call a function, or an operator of another domain, means the same only where both models have the same functions and
     versions of domains.
     """
     is_onnx = node.domain in DEFAULT_DOMAINS
     has_body = any(True for _ in subgraphs(node))
-    drawn = tuple(node.output) if may_draw(node, functions) else ()
+    drawn = (scope, *node.output) if may_draw(node, functions) else ()
     called = () if is_onnx and not has_body else (functions.content, functions.domains, node.overload)
     own = (node.domain, node.op_type, meaning(node.op_type, opset) if is_onnx else 0, len(node.output), drawn, called)
     defaults = _defaults(node.op_type, opset) if is_onnx else ()

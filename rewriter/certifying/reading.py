@@ -41,7 +41,9 @@ class Step(NamedTuple):
 
 
 class Reading:
-    """A graph, with its `values` by name as far as it is read. `require`: what becomes of what its nodes require."""
+    """A graph, with its `values` by name as far as it is read. `require`: what becomes of what its nodes require. `scope`: a number
+    that it shares with the graph that is compared with it.
+    """
 
     def __init__(
         self,
@@ -52,12 +54,14 @@ class Reading:
         require: Require,
         *,
         is_result: bool,
+        scope: int = 0,
     ) -> None:
         self.graph = graph
         self.opset = opset
         self.values = values
         self.require = require
         self.is_result = is_result
+        self._scope = scope
         self.types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
         self._functions = functions
         self._needed = needed_outputs(graph)
@@ -68,9 +72,10 @@ class Reading:
         opset = default_opset(model.opset_import) or 1
         return cls(model.graph, opset, functions_of(model), values, require, is_result=is_result)
 
-    def inside(self, body: GraphProto) -> Reading:
+    def inside(self, body: GraphProto, scope: int) -> Reading:
         """A body of one of its nodes, which reads the values around it, too."""
-        return Reading(body, self.opset, self._functions, dict(self.values), self.require, is_result=self.is_result)
+        values = dict(self.values)
+        return Reading(body, self.opset, self._functions, values, self.require, is_result=self.is_result, scope=scope)
 
     def step(self, node: NodeProto) -> Step:
         """The node with what it reads. Raises UnprovenError where that is not made yet."""
@@ -83,7 +88,7 @@ class Reading:
         has_body = any(True for _ in subgraphs(node))
         captured = [name for name in sorted(set(reads(node))) if name in self.values] if has_body else []
         is_needed = not self._needed.isdisjoint(node.output)  # one that is not need not run, and says nothing about one that is
-        what = (is_needed, *essence(node, self.opset, self._functions))
+        what = (is_needed, *essence(node, self.opset, self._functions, self._scope))
         contents = contents_of_bodies(node, self.opset)
         read = [*inputs, *(self.values[name] for name in captured)]
         return Step(node, what, contents, inputs, captured, read, self.is_result or is_needed)

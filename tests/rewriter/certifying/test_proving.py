@@ -261,6 +261,8 @@ PASSED_ON = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N,M] X) 
 CALLED_BODY = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N] X) => (float[K] y) { y = c.f(X) } <domain: "c", opset_import: ["" : 17]> f (X) => (y) { n = Constant<value_int = 2>() y = Loop(n, , X) <body = bd (int64 i, bool cond, float[%s] s) => (bool co, float[%s] so) { co = Identity(cond) h = Shape(s) hf = Cast<to = 1>(h) so = Add(s, hf) }> }'
 RANGE = "<int64 z = {0}, int64 o = {1}, int64 l = {3000000}>"
 NUMBERS = "g (float[N] X) => (bool y) <int64 z = {0}, int64 o = {1}, int64 d = {3000000}> { s = Size(X) e = Mul(s, d) r = Range(z, e, o) %s i = Cast<to = 6>(h) m = ReduceMin<keepdims = 0>(i) y = Cast<to = 9>(m) }"
+TWO_INPUTS = "g (float[N] X, float[%s] W, bool[L] k) => (float[K] y) %s { a = Exp(X) w = Compress(W, k) d = Abs(w) y = Concat<axis = 0>(a, d) }"
+DRAWS = "g (float[N] X) => (float[K] y) <int64 n = {3}, float r = {0.5}, bool t = {1}> { %s q, v = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[K] zz, float[K] ww) { co = Identity(cond) %s w = RandomNormalLike(X) ww = Identity(w) zz = Identity(z) }> m = ReduceMax<axes = [0], keepdims = 0>(q) k = ReduceMin<axes = [0], keepdims = 0>(q) y = Sub(m, k) }"
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
 FALSE = {
@@ -391,6 +393,27 @@ FALSE = {
         + "g (float[N,N,N,N] X) => (bool y) <int64 z = {0}, int64 o = {1}> { n = NonZero(X) h = Shape(n) s = Gather(h, o) p = Mul(s, s) q = Mul(p, p) r = Mul(q, p) y = GreaterOrEqual(r, z) }",
         HEAD + "g (float[N,N,N,N] X) => (bool y) <bool c = {1}> { y = Identity(c) }",
     ),
+    "a symbol of another input": (HEAD + TWO_INPUTS % ("M", ""), HEAD + TWO_INPUTS % ("N", "")),
+    "a symbol that only the result declares": (
+        HEAD + TWO_INPUTS % ("M", ""),
+        HEAD + TWO_INPUTS % ("M", "<float[N] w, float[N] d>"),
+    ),
+    "a symbol that inference may make up": (
+        HEAD + TWO_INPUTS % ("M", "<float[unk__0] a>"),
+        HEAD + TWO_INPUTS % ("M", "<float[unk__0] a, float[unk__0] w>"),
+    ),
+    "a draw that is moved into a Loop": (
+        HEAD + DRAWS % ("z = RandomNormalLike(X)", ""),
+        HEAD + DRAWS % ("", "z = RandomNormalLike(X)"),
+    ),
+    "a random Dropout that is moved into a Loop": (
+        HEAD + DRAWS % ("z = Dropout(X, r, t)", ""),
+        HEAD + DRAWS % ("", "z = Dropout(X, r, t)"),
+    ),
+    "a length that is declared of a value that no node makes": (
+        HEAD + "g (float[N] X) => (int64[1] y) <float[7] h> { y = Shape(X) }",
+        HEAD + "g (float[N] X) => (int64[1] y) <float[7] h> { h = Exp(X) y = Shape(h) }",
+    ),
 }
 """Pairs of models that differ, each in a way of its own."""
 
@@ -409,6 +432,10 @@ REFUSED = {
     "another type behind an operator of another domain": DECLARES % "y",
     "a default that IR version 3 does not override": "the result has other inputs or outputs",
     "another length in a body in a function": DECLARES % "s",
+    "a symbol of another input": DECLARES % "W",
+    "a symbol that only the result declares": DECLARES % "w",
+    "a symbol that inference may make up": DECLARES % "w",
+    "a length that is declared of a value that no node makes": DECLARES % "h",
 }
 """Why nothing at all is proved of some of these pairs."""
 SIZES_IN_BODIES = "g (float[N,5] X, bool b) => (float[p,q] y) <int64[2] s = {2,3}, int64[2] t = {3,2}> { y = If(b) <%s = f () => (float[c,d] u) { k, l = Split<axis = 1>(X, s) u = Concat<axis = 1>(l, k) }, %s = e () => (float[h,i] w) { m, n = Split<axis = 1>(X, %s) o = Neg(m) w = Concat<axis = 1>(o, n) }> }"
