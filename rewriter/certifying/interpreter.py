@@ -25,7 +25,7 @@ from .model_reader import attributes_of
 from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
-from .tensors import Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .tensors import DisputedError, Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
 
 _BOUNDS = {Role.LOWER, Role.UPPER}
@@ -188,10 +188,13 @@ class Interpreter:
         return made.outputs
 
     def _computed(self, step: Step, side: Reading) -> _Made:
+        is_disputed = False
         try:
             known = self._modelled(step, side)
         except UnprovenError as problem:
             return _Made(self._unlike_others(step, side), problem)
+        except DisputedError:
+            known, is_disputed = None, True
         if known is not None:
             return _Made(known)
         alike = self._alike.setdefault(step.does, [])
@@ -201,7 +204,8 @@ class Interpreter:
         found = self._with_equal_bodies(step, side) if side.is_result and step.contents else None
         if found is not None:
             return found
-        made = _Made(self._unlike_others(step, side), UnprovenError("other operators compute it") if side.is_result else None)
+        outputs = [Unknown() for _ in step.node.output] if is_disputed else self._unlike_others(step, side)
+        made = _Made(outputs, UnprovenError("other operators compute it") if side.is_result else None)
         alike.append((step.read, made))
         if step.contents and not side.is_result:
             self._with_bodies.setdefault(step.what, []).append((step, side, made))
@@ -264,6 +268,8 @@ class Interpreter:
         try:
             if node.op_type in MODELS:
                 return [_kept(each) for each in MODELS[node.op_type](call)]
+        except DisputedError:
+            raise
         except NotModelledError:
             pass
         try:

@@ -11,7 +11,7 @@ import onnx
 from onnx import GraphProto, ModelProto, TypeProto
 
 from ..errors import ArgumentError
-from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
 from ..onnx_model.protos import subgraphs
 from ..opsets import type_protos
 from ..opsets.inference import infer_model
@@ -48,6 +48,9 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     except (child_call.Refused, Crashed) as error:
         return Certificate((), (), "", f"onnx refuses the result: {error}")
     models = [ModelProto.FromString(model) for model in (original, result)]
+    shadowing = next(filter(None, map(_shadowing_function, models)), "")
+    if shadowing:
+        return Certificate((), (), "", f"runtimes may have an operator of their own in place of the function '{shadowing}'")
     try:
         prepared = [known for model in models if (known := _prepared(model)) is not None]
     except (child_call.Refused, Crashed) as error:
@@ -67,6 +70,20 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
         child.close()
     outputs, changes = (tuple(Proof(**proof) for proof in answer.pop(name)) for name in ("outputs", "changes"))
     return Certificate(outputs, changes, **answer)
+
+
+def _shadowing_function(model: ModelProto) -> str:
+    """A function in a domain whose operators runtimes define, which they may run in its place; "" where there is none."""
+    names = (f"{each.domain or DEFAULT_DOMAINS[1]}.{each.name}" for each in model.functions if _is_of_runtimes(each.domain))
+    return next(names, "")
+
+
+def _is_of_runtimes(domain: str) -> bool:
+    return domain in ONNX_DOMAINS or domain.startswith(_RUNTIMES)
+
+
+_RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
+"""What the domains of operators begin with that onnxruntime defines."""
 
 
 def _prepared(model: ModelProto) -> ModelProto | None:

@@ -29,6 +29,10 @@ class NotModelledError(Exception):
     """What a node computes cannot be said in the language of the solver; `str()` is the reason."""
 
 
+class DisputedError(NotModelledError):
+    """Runtimes disagree about what a node makes, so that nothing is known of it, not even its type."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor of `elem_type`, a TensorProto.DataType, with the lengths `dims`; `at` gives the element at an index.

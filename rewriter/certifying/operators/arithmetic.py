@@ -260,8 +260,8 @@ def _reduced(call: Call, function: Callable[[list[Any]], Term]) -> list[Value]:
     if tensor.entries is None or not _is_exact(tensor) or tensor.rank != 1 or not tensor.entries.size:
         raise NotModelledError("it computes with data")
     axes = call.axes(1)
-    if axes not in (None, [], [0], [-1]) or (not axes and call.attr("noop_with_empty_axes", 0)):
+    if axes not in (None, [], [0], [-1]) or (not axes and call.flag("noop_with_empty_axes", 0)):
         raise NotModelledError("its axes are not all")
-    entries = np.empty((1,) if call.attr("keepdims", 1) else (), object)
+    entries = np.empty((1,) if call.flag("keepdims", 1) else (), object)
     entries[...] = _held(call, function(list(tensor.entries)), 63)
     return [of_entries(tensor.elem_type, entries, is_sized=True)]

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from .. import terms
 from ..calls import Call, models
 from ..constants import constant
-from ..tensors import NotModelledError, Tensor, Value, with_entries
+from ..tensors import DisputedError, NotModelledError, Tensor, Value, with_entries
 from ..terms import Whole
 
 _FAR = 2**31 - 1
@@ -47,7 +47,7 @@ def squeeze(call: Call) -> list[Value]:
     """Without axes of length 1: those that are named, or all."""
     tensor, axes = call.tensor(0), call.axes(1)
     if axes == []:
-        raise NotModelledError("runtimes disagree about axes that are none")
+        raise DisputedError("runtimes disagree about axes that are none")
     if axes is None:
         axes = [axis for axis, size in enumerate(tensor.dims) if call.is_certain(terms.equal(size, 1))]
         others = [size for axis, size in enumerate(tensor.dims) if axis not in axes]
@@ -151,7 +151,7 @@ def cut_out(call: Call) -> list[Value]:
 def _cut_in_steps(tensor: Tensor, axis: int, start: Whole, end: Whole, step: int) -> Tensor:
     size = tensor.dims[axis]
     if step == 0 or (step < 0 and not (isinstance(end, int) and end < _FAR)):
-        raise NotModelledError("runtimes disagree about it")
+        raise DisputedError("runtimes disagree about it")
     low, high = (0, size) if step > 0 else (-1, size - 1)
     first, last = (terms.choice(terms.is_below(place, 0), place + size, place) for place in (start, end))
     begin = terms.within(first, max(low, 0), high) if step > 0 else terms.within(first, 0, high)

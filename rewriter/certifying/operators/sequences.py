@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import terms
 from ..calls import Call, models
-from ..tensors import NotModelledError, Parts, Tensor, Value, scalar
+from ..tensors import DisputedError, NotModelledError, Parts, Tensor, Value, scalar
 from ..terms import Whole
 from . import movement
 from .splits import cut, parts
@@ -15,9 +15,9 @@ def split_to_sequence(call: Call) -> list[Value]:
     """The parts of a tensor. Without sizes, parts of length 1, which lose the axis with keepdims=0."""
     tensor = call.tensor(0)
     axis = call.axis(call.attr("axis", 0), tensor.rank)
-    keeps = call.attr("keepdims", 1)
+    keeps = call.flag("keepdims", 1)
     if call.has(1) and not keeps:
-        raise NotModelledError("runtimes disagree about sizes beside keepdims=0")
+        raise DisputedError("runtimes disagree about sizes beside keepdims=0")
     size = _size_of_parts(call)
     length = tensor.dims[axis]
     if size is not None and not (isinstance(length, int) and isinstance(size, int)):
@@ -120,7 +120,7 @@ def concat_from_sequence(call: Call) -> list[Value]:
     tensors = list(call.sequence(0))
     if not tensors:
         raise NotModelledError("an empty sequence is joined")
-    if call.attr("new_axis", 0):
+    if call.flag("new_axis", 0):
         axis = call.axis(call.attr("axis"), tensors[0].rank + 1)
         tensors = [movement.with_axes(tensor, [axis]) for tensor in tensors]
     return [movement.joined(call, tensors, call.axis(call.attr("axis"), tensors[0].rank))]
@@ -130,7 +130,7 @@ def _joined_again(call: Call, sequence: Parts) -> Tensor:
     """The tensor that was cut, where its parts are joined along the axis of the cuts. Of no part, nothing is joined."""
     tensor = sequence.tensor
     axis = call.axis(call.attr("axis"), tensor.rank)
-    if axis != sequence.axis or sequence.is_flat != bool(call.attr("new_axis", 0)):
+    if axis != sequence.axis or sequence.is_flat != call.flag("new_axis", 0):
         raise NotModelledError("the length of a sequence is open")
     call.require(terms.is_below(0, tensor.dims[axis]), "that a sequence has an element")
     return tensor

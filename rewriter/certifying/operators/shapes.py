@@ -72,7 +72,7 @@ def reshape(call: Call) -> list[Value]:
 
 def _kept(call: Call, length: Whole, tensor: Tensor, axis: int) -> Whole:
     """A length that Reshape states, or that of the input in its place where it is 0."""
-    if call.attr("allowzero", 0) or (isinstance(length, int) and length != 0):
+    if call.flag("allowzero", 0) or (isinstance(length, int) and length != 0):
         return length
     is_zero = terms.equal(length, 0)
     if is_zero is False or call.is_certain(terms.negated(is_zero)):

@@ -263,6 +263,7 @@ RANGE = "<int64 z = {0}, int64 o = {1}, int64 l = {3000000}>"
 NUMBERS = "g (float[N] X) => (bool y) <int64 z = {0}, int64 o = {1}, int64 d = {3000000}> { s = Size(X) e = Mul(s, d) r = Range(z, e, o) %s i = Cast<to = 6>(h) m = ReduceMin<keepdims = 0>(i) y = Cast<to = 9>(m) }"
 TWO_INPUTS = "g (float[N] X, float[%s] W, bool[L] k) => (float[K] y) %s { a = Exp(X) w = Compress(W, k) d = Abs(w) y = Concat<axis = 0>(a, d) }"
 DRAWS = "g (float[N] X) => (float[K] y) <int64 n = {3}, float r = {0.5}, bool t = {1}> { %s q, v = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[K] zz, float[K] ww) { co = Identity(cond) %s w = RandomNormalLike(X) ww = Identity(w) zz = Identity(z) }> m = ReduceMax<axes = [0], keepdims = 0>(q) k = ReduceMin<axes = [0], keepdims = 0>(q) y = Sub(m, k) }"
+SHADOWING = '<ir_version: 9, opset_import: ["" : 17, "%s" : 1]> g (float[N] X) => (float[K] y) { y = %s.%s(X) } <domain: "%s", opset_import: ["" : 17]> %s (x) => (r) { r = Neg(x) }'
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
 FALSE = {
@@ -414,6 +415,22 @@ FALSE = {
         HEAD + "g (float[N] X) => (int64[1] y) <float[7] h> { y = Shape(X) }",
         HEAD + "g (float[N] X) => (int64[1] y) <float[7] h> { h = Exp(X) y = Shape(h) }",
     ),
+    "a function with the name of onnxruntime's operator": (
+        SHADOWING % ("com.microsoft", "com.microsoft", "Gelu", "com.microsoft", "Gelu"),
+        HEAD + "g (float[N] X) => (float[K] y) { y = Neg(X) }",
+    ),
+    "a function with the name of ONNX's operator": (
+        SHADOWING % ("c", "ai.onnx", "Relu", "ai.onnx", "Relu"),
+        HEAD + "g (float[N] X) => (float[K] y) { y = Neg(X) }",
+    ),
+    "the rank behind axes that are none": (
+        HEAD + "g (float[1,N] X) => (int64[K] y) <int64[0] a = {}> { h = Squeeze(X, a) s = Shape(h) y = Shape(s) }",
+        HEAD + "g (float[1,N] X) => (int64[K] y) <int64[1] c = {2}> { y = Identity(c) }",
+    ),
+    "a keepdims that is neither 0 nor 1": (
+        HEAD + "g (float[N,3] X) => (int64[K] y) { h = Shape(X) p = ReduceProd<keepdims = 2>(h) y = Shape(p) }",
+        HEAD + "g (float[N,3] X) => (int64[K] y) <int64[1] c = {1}> { y = Identity(c) }",
+    ),
 }
 """Pairs of models that differ, each in a way of its own."""
 
@@ -436,6 +453,8 @@ REFUSED = {
     "a symbol that only the result declares": DECLARES % "w",
     "a symbol that inference may make up": DECLARES % "w",
     "a length that is declared of a value that no node makes": DECLARES % "h",
+    "a function with the name of onnxruntime's operator": "runtimes may have an operator of their own in place of the function",
+    "a function with the name of ONNX's operator": "runtimes may have an operator of their own in place of the function",
 }
 """Why nothing at all is proved of some of these pairs."""
 SIZES_IN_BODIES = "g (float[N,5] X, bool b) => (float[p,q] y) <int64[2] s = {2,3}, int64[2] t = {3,2}> { y = If(b) <%s = f () => (float[c,d] u) { k, l = Split<axis = 1>(X, s) u = Concat<axis = 1>(l, k) }, %s = e () => (float[h,i] w) { m, n = Split<axis = 1>(X, %s) o = Neg(m) w = Concat<axis = 1>(o, n) }> }"
