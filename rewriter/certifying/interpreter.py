@@ -25,7 +25,7 @@ from .model_reader import attributes_of
 from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
-from .tensors import DisputedError, Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .tensors import Disputed, DisputedError, Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
 from .terms import Whole
 
 _BOUNDS = {Role.LOWER, Role.UPPER}
@@ -204,7 +204,7 @@ class Interpreter:
         found = self._with_equal_bodies(step, side) if side.is_result and step.contents else None
         if found is not None:
             return found
-        outputs = [Unknown() for _ in step.node.output] if is_disputed else self._unlike_others(step, side)
+        outputs = [Disputed() for _ in step.node.output] if is_disputed else self._unlike_others(step, side)
         made = _Made(outputs, UnprovenError("other operators compute it") if side.is_result else None)
         alike.append((step.read, made))
         if step.contents and not side.is_result:
@@ -306,7 +306,9 @@ class Interpreter:
         return Tensor(kind, dims, lambda index: function(*(terms.term(source(index)) for source in sources)))
 
     def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
-        """Values for the outputs of a node of which nothing is known but their types."""
+        """Values for the outputs of a node of which nothing is known but their types, if these are."""
+        if any(isinstance(value, Disputed) for value in step.read):
+            return [Disputed() for _ in step.node.output]
         return [self._value_of(side.types.get(name)) for name in step.node.output]
 
     def _value_of(self, kind: TypeProto | None) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES, reads, subgraphs
@@ -111,6 +111,16 @@ def _declared_inside(nodes: Iterable[NodeProto], place: Place) -> Iterator[tuple
             inside = (*place, next(filter(None, node.output), ""), name)
             yield from (((*inside, value.name), value.type) for value in inner.input)
             yield from _declared(inner, inside)
+
+
+def is_known_of_loops(node: NodeProto, place: int, kind: TypeProto) -> bool:
+    """Whether a type says of an input of a body what Loop says, or less."""
+    is_counter = node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS and place < len(_COUNTERS)
+    return is_counter and _says_less(kind, _COUNTERS[place])
+
+
+_COUNTERS = (helper.make_tensor_type_proto(TensorProto.INT64, ()), helper.make_tensor_type_proto(TensorProto.BOOL, ()))
+"""The types of the first two inputs of a Loop's body, its number and its condition."""
 
 
 def _says_less(kind: TypeProto, other: TypeProto) -> bool:

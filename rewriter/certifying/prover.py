@@ -97,12 +97,22 @@ class Prover:
         if one.elem_type != other.elem_type or one.rank != other.rank:
             raise UnprovenError("it has another type or rank", self._smallest())
         for axis, (size, wanted) in enumerate(zip(other.dims, one.dims, strict=True)):
-            self.require(terms.equal(size, wanted), f"that axis {axis} has the same length")
+            is_same = terms.equal(size, wanted)
+            is_other = terms.functions(size) != terms.functions(wanted) and not terms.is_about_inputs(terms.term(is_same))
+            self._require_length(is_same, is_other, axis)
+        if any(isinstance(size, int) and size == 0 for size in (*one.dims, *other.dims)):
+            return
         with self.inside(one.dims) as index:
             before, after = one.at(index), other.at(index)
             if not self.is_certain(terms.equal(before, after)) and terms.functions(before) != terms.functions(after):
                 raise UnprovenError("other operators compute it")
             self.require(terms.equal(before, after), "that all elements are the same")
+
+    def _require_length(self, is_same: Condition, is_other: bool, axis: int) -> None:
+        """Require the same length of an axis. `is_other`: whether other values that are not understood are in it."""
+        if is_other and not self.is_certain(is_same):
+            raise UnprovenError(f"other operators compute the length of axis {axis}")
+        self.require(is_same, f"that axis {axis} has the same length")
 
     @contextmanager
     def inside(self, dims: Sequence[Whole]) -> Iterator[tuple[Whole, ...]]:

@@ -18,7 +18,7 @@ from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import newly_declared
+from .model_reader import is_known_of_loops, newly_declared
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -139,8 +139,9 @@ def _forget_types(graph: GraphProto) -> None:
     for node in graph.node:
         for _, inner in subgraphs(node):
             _forget_types(inner)
-            for value in inner.input:
-                value.ClearField("type")
+            for place, value in enumerate(inner.input):
+                if not is_known_of_loops(node, place, value.type):
+                    value.ClearField("type")
 
 
 def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certificate:

@@ -108,6 +108,10 @@ class Unknown:
     """A value that is no tensor of known rank, or a sequence of open length."""
 
 
+class Disputed(Unknown):
+    """A value about which runtimes disagree, or that depends on one: what inference says of its type may be wrong."""
+
+
 def sort_of(elem_type: int) -> Any:
     """The sort of z3 in which the elements of a type are."""
     if elem_type in WHOLE:

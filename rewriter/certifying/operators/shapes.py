@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ def constant_of_shape(call: Call) -> list[Value]:
     dims = tuple(call.entries(0))
     call.require(terms.every(terms.is_most(0, length) for length in dims), "that no length is negative")
     value = call.attr("value")
+    if value is not None and prod(value.dims) != 1:
+        raise NotModelledError("its value is not one element")
     filled = constant(np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value).reshape(1))
     return [Tensor(filled.elem_type, dims, lambda _: filled.at((0,)), is_sized=filled.is_sized)]
 

@@ -506,6 +506,48 @@ def test_bodies_that_differ_are_not_proved(before: str, after: str) -> None:
     assert not found.outputs[0].is_proved or not found.outputs[-1].is_proved
 
 
+def test_counters_of_loops_are_known() -> None:
+    text = "g (float[N,M] x, int64 n) => (float[a,b] y) { e = SequenceEmpty() s = Loop(n, , e) <body = bd (int64 i, bool c, seq(float[P,Q]) q) => (bool co, seq(float[P,Q]) qo) { co = Identity(c) qo = SequenceInsert(q, x) }> y = ConcatFromSequence<axis = 0>(s) }"
+    before = model(text, 17)
+    after = convert_version(before, 13, compare="off").model
+    assert certify(before.SerializeToString(), after.SerializeToString()).reason == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            "g (float[0] X) => (float[a] y) { y = Identity(X) }",
+            "g (float[0] X) => (float[a] y) { y = Concat<axis = 0>(X, X) }",
+            "'y' is proved for all shapes",
+        ),
+        (
+            "g (float[N] X) => (float[a] y) { h = Shape(X) y = ConstantOfShape<value = float[2] {1, 2}>(h) }",
+            "g (float[N] X) => (float[a] y) { h = Shape(X) y = ConstantOfShape(h) }",
+            "'y' is not proved: other operators compute the length of axis 0",
+        ),
+        (
+            "g (float[N] X, bool[M] k) => (float[a] y) { y = Compress(X, k) }",
+            "g (float[N] X, bool[M] k) => (float[a] y) { h = Neg(X) y = Compress(h, k) }",
+            "'y' is not proved: other operators compute it",
+        ),
+        (
+            "g (float[N] X, bool[M] k) => (float[a] y) { y = Compress(X, k) }",
+            "g (float[N] X, bool[M] k) => (float[a] y) { h = Compress(X, k) y = Concat<axis = 0>(h, h) }",
+            "'y' is not proved: nothing shows that axis 0 has the same length",
+        ),
+        (
+            "g (float[N] X, bool[M] k) => (float[a] y) { y = Compress(X, k) }",
+            "g (float[N] X, bool[M] k) => (float[a] y) { y = Identity(X) }",
+            "'y' is not proved: other operators compute the length of axis 0",
+        ),
+    ],
+)
+def test_reasons_are_plain(before: str, after: str, said: str) -> None:
+    found = certify(*(onnx.parser.parse_model(HEAD + text).SerializeToString() for text in (before, after)))
+    assert str(found.outputs[0]) == said
+
+
 @pytest.mark.parametrize("name", FALSE)
 def test_models_that_differ_are_not_proved(name: str) -> None:
     before, after = (onnx.parser.parse_model(text) for text in FALSE[name])
