@@ -25,7 +25,20 @@ from .model_reader import attributes_of
 from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
-from .tensors import Disputed, DisputedError, Items, NotModelledError, Parts, Tensor, Unknown, Value, opaque, sort_of, with_entries
+from .tensors import (
+    Disputed,
+    DisputedError,
+    Items,
+    NotModelledError,
+    Parts,
+    Tensor,
+    Unknown,
+    Value,
+    limited,
+    opaque,
+    sort_of,
+    with_entries,
+)
 from .terms import Whole
 
 _BOUNDS = {Role.LOWER, Role.UPPER}
@@ -162,7 +175,8 @@ class Interpreter:
             return
         try:
             if isinstance(one, Tensor) and isinstance(other, Tensor):
-                self._prover.require_equal(one, other)
+                with limited():
+                    self._prover.require_equal(one, other)
                 return
             if isinstance(one, Parts) and isinstance(other, Parts) and _are_cut_alike(one, other):
                 self._require_same(one.tensor, other.tensor)
@@ -267,7 +281,8 @@ class Interpreter:
         call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain, self._prover.sizes)
         try:
             if node.op_type in MODELS:
-                return [_kept(each) for each in MODELS[node.op_type](call)]
+                with limited():
+                    return [_kept(each) for each in MODELS[node.op_type](call)]
         except DisputedError:
             raise
         except NotModelledError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import product as combinations
 from typing import Any, TypeAlias
@@ -87,6 +89,28 @@ class Parts:
         return terms.ceiling(self.tensor.dims[self.axis], self.size)
 
 
+_MOST_TERMS = 4 * MOST_ENTRIES
+"""The number of element terms that are made for one node or question."""
+_LEFT: ContextVar[int] = ContextVar("element terms that may still be made", default=_MOST_TERMS)
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Make at most `_MOST_TERMS` element terms in the block; NotModelledError is raised where it takes more."""
+    token = _LEFT.set(_MOST_TERMS)
+    try:
+        yield
+    finally:
+        _LEFT.reset(token)
+
+
+def _count_term() -> None:
+    left = _LEFT.get()
+    if left <= 0:
+        raise NotModelledError("its elements are said in too many terms")
+    _LEFT.set(left - 1)
+
+
 def _remembered(at: Callable[[Index], Term]) -> Callable[[Index], Term]:
     """`at`, which is asked only once for each index."""
     found: dict[tuple[object, ...], tuple[Index, Term]] = {}
@@ -94,6 +118,7 @@ def _remembered(at: Callable[[Index], Term]) -> Callable[[Index], Term]:
     def remembering(index: Index) -> Term:
         key = tuple(place if isinstance(place, int) else ("term", place.get_id()) for place in index)
         if key not in found:
+            _count_term()
             found[key] = index, at(index)  # the index is kept, so that no other term gets its number
         return found[key][1]
 

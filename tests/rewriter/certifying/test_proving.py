@@ -548,6 +548,18 @@ def test_reasons_are_plain(before: str, after: str, said: str) -> None:
     assert str(found.outputs[0]) == said
 
 
+def test_a_value_of_too_many_terms_is_given_up() -> None:
+    rolls = "".join(
+        f"a{n} = Slice(r{n}, o, e) b{n} = Slice(r{n}, m, e) r{n + 1} = Concat<axis = 0>(a{n}, b{n}) " for n in range(20)
+    )
+    text = f"g (float[N,M] x, float[N,M] w) => (float[a,b] y, float[c,d] z, float[e,f] v, float[g,h] u) <int64[1] o = {{1}}, int64[1] e = {{9223372036854775807}}, int64[1] m = {{-1}}> {{ r0 = Relu(x) {rolls} y, z = Split<axis = 1, num_outputs = 2>(r20) v, u = Split<axis = 1, num_outputs = 2>(w) }}"
+    before = model(text, 18)
+    after = convert_version(before, 13, compare="off").model
+    found = certify(before.SerializeToString(), after.SerializeToString())
+    assert [output.is_proved for output in found.outputs] == [False, False, True, True]
+    assert str(found.outputs[0]) == "'y' is not proved: its elements are said in too many terms"
+
+
 @pytest.mark.parametrize("name", FALSE)
 def test_models_that_differ_are_not_proved(name: str) -> None:
     before, after = (onnx.parser.parse_model(text) for text in FALSE[name])
