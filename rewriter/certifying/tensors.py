@@ -91,7 +91,7 @@ class Parts:
 
 _MOST_TERMS = 4 * MOST_ENTRIES
 """The number of element terms that are made for one node or question."""
-_LEFT: ContextVar[int] = ContextVar("element terms that may still be made", default=_MOST_TERMS)
+_LEFT: ContextVar[int | None] = ContextVar("element terms that may still be made", default=None)
 
 
 @contextmanager
@@ -106,6 +106,8 @@ def limited() -> Iterator[None]:
 
 def _count_term() -> None:
     left = _LEFT.get()
+    if left is None:
+        return
     if left <= 0:
         raise NotModelledError("its elements are said in too many terms")
     _LEFT.set(left - 1)
