@@ -90,13 +90,14 @@ def bounds_to_attributes(node: Node) -> None:
 
 def _clip_as_double(node: Node, kind: int) -> None:
     """Clip 32-bit integers as doubles, which hold them all."""
+    if not (node.has_input(1) or node.has_input(2)):
+        node.become.Identity(node.input(0))
+        return
     op = node.op
-    for index in range(3):
-        if node.has_input(index):
-            node.set_input(index, op.Cast(node.input(index), to=TensorProto.DOUBLE))
-    clipped = op.Max(node.input(0), node.input(1)) if node.has_input(1) else node.input(0)
-    clipped = op.Min(clipped, node.input(2)) if node.has_input(2) else clipped
-    node.become.Cast(clipped, to=kind)
+    data, low, high = (op.Cast(node.input(index), to=TensorProto.DOUBLE) if node.has_input(index) else "" for index in range(3))
+    data = op.Max(data, low) if low else data
+    data = op.Min(data, high) if high else data
+    node.become.Cast(data, to=kind)
 
 
 def _nan_bound() -> Unconvertible:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
-from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -257,13 +256,15 @@ def _round_down(node: Node) -> None:
     """Replace ceil_mode=1 by padding at the end, with which all windows are complete. This padding is not counted in an average."""
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
+    counts_padding = node.op_type == "AveragePool" and node.attr("count_include_pad", 0)
+    if counts_padding:
+        begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]
     if any(end >= axis.kernel for end, axis in zip(ends, axes, strict=True)):
         raise Unconvertible("without ceil_mode its dilations need padding as long as the kernel, which runtimes refuse")
     node.pop_attr("ceil_mode")
     node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
-    if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
+    if counts_padding:
         _pad_before(node)
-        begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]
     node.set_attr("pads", begins + ends)
 
 
@@ -314,11 +315,13 @@ def _state_negative_padding(node: Node) -> None:
 
     It can be where a stride is longer than the kernel. Refused where a length is unknown there.
     """
-    if is_same_padded(node) and any(map(gt, node.attr("strides", []), node.attr("kernel_shape"))):
-        node.explain("a stride is longer than the kernel, and a negative auto_pad needs opset 19", node.shape_hint())
-        totals = same_padding(node)
-        if min(totals, default=0) < 0:
-            write_pads(node, totals, larger_first=node.attr("auto_pad") == "SAME_LOWER")
+    strides, kernel = node.attr("strides", []), node.attr("kernel_shape")
+    longer = [axis for axis, stride in enumerate(strides) if is_same_padded(node) and stride > kernel[axis]]
+    if not longer:
+        return
+    node.explain("a stride is longer than the kernel, and a negative auto_pad needs opset 19", node.shape_hint())
+    if any((node.need_dimension(2 + axis) - 1) % strides[axis] >= kernel[axis] for axis in longer):
+        write_pads(node, same_padding(node), larger_first=node.attr("auto_pad") == "SAME_LOWER")
 
 
 @downgrade("LpPool", 18)

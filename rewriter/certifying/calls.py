@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import terms
-from .tensors import WHOLE, DisputedError, NotModelledError, Tensor, Value, with_entries
+from .tensors import WHOLE, NotModelledError, Tensor, Value, with_entries
 from .terms import Condition, Whole
 
 Require: TypeAlias = Callable[[Condition, str], None]
@@ -38,11 +38,8 @@ class Call:
         return self.attributes.get(name, default)
 
     def flag(self, name: str, default: int) -> bool:
-        """Whether an attribute that is 0 or 1 is 1. Raises DisputedError where it is neither."""
-        value = self.attr(name, default)
-        if value not in (0, 1):
-            raise DisputedError(f"its {name} is neither 0 nor 1")
-        return value == 1
+        """Whether an attribute that is 0 or 1 is 1. Nodes with another number are not asked."""
+        return self.attr(name, default) == 1
 
     def has(self, index: int) -> bool:
         """Whether the node has this input."""

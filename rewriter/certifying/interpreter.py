@@ -16,6 +16,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import reads, subgraphs
 from ..opsets import facts, type_protos
 from ..opsets.facts import Kind, Role
+from ..opsets.flags import odd_flag
 from ..storage.payload import is_external
 from . import operators as _operators  # noqa: F401 # registers what they compute
 from . import terms
@@ -229,6 +230,8 @@ class Interpreter:
 
     def _with_equal_bodies(self, step: Step, side: Reading) -> _Made | None:
         """What a node of the original makes that has the same inputs, and bodies that compute the same of equal inputs."""
+        if any(isinstance(value, Disputed) for value in step.inputs):
+            return None
         for other, original, made in self._with_bodies.get(step.what, ())[:_MOST_TRIED]:
             before, after = _bodies(other.node), _bodies(step.node)
             is_alike = len(other.inputs) == len(step.inputs) and [name for name, _ in before] == [name for name, _ in after]
@@ -239,6 +242,22 @@ class Interpreter:
                 self.changes.update({name: None for name in step.node.output if name})
                 return made
         return None
+
+    def _has_disputed_body(self, step: Step, side: Reading) -> bool:
+        """Whether a body of the node makes a value about which runtimes disagree, on which the types of its outputs may rest."""
+        bodies = (side.inside(body, self._prover.fresh_number()) for _, body in (_bodies(step.node) if step.contents else ()))
+        return any(map(self._is_disputed, bodies))
+
+    def _is_disputed(self, body: Reading) -> bool:
+        inner = self._for_bodies(body, body)
+        with self._prover.scope():
+            for value in body.graph.input:
+                body.values[value.name] = self._value_of(value.type)
+            try:
+                inner._read(body)
+            except UnprovenError:
+                return True
+        return any(isinstance(body.values.get(name), Disputed) for node in body.graph.node for name in node.output)
 
     def _is_same_body(self, old: Reading, new: Reading) -> bool:
         """Whether a body of the original and one of the result make the same of the same inputs, whatever these are."""
@@ -276,6 +295,8 @@ class Interpreter:
         node = step.node
         if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
             return None
+        if odd := odd_flag(node):
+            raise DisputedError(f"{odd} is neither 0 nor 1")
         require = side.require if step.is_run else _nothing
         attributes, certain = attributes_of(node), self._prover.is_certain
         call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain, self._prover.sizes)
@@ -322,7 +343,7 @@ class Interpreter:
 
     def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
         """Values for the outputs of a node of which nothing is known but their types, if these are."""
-        if any(isinstance(value, Disputed) for value in step.read):
+        if any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
             return [Disputed() for _ in step.node.output]
         return [self._value_of(side.types.get(name)) for name in step.node.output]
 
@@ -331,7 +352,9 @@ class Interpreter:
         if kind is None or shape is None or kind.WhichOneof("value") != "tensor_type":
             return Unknown()
         name = f"{terms.UNKNOWN}{self._prover.fresh_number()}"
-        dims = tuple(dim if isinstance(dim, int) else self._prover.length(f"{name} axis {axis}") for axis, dim in enumerate(shape))
+        dims = tuple(
+            dim if isinstance(dim, int) else self._prover.length(f"{name}{terms.AXIS}{axis}") for axis, dim in enumerate(shape)
+        )
         return opaque(name, kind.tensor_type.elem_type, dims)
 
 

@@ -55,7 +55,7 @@ def _newly_named(original: ModelProto, result: ModelProto, inferred: ModelProto)
     A symbol that is there once says nothing, and those that inference makes up are others each time.
     """
     stated, followed = dict(_all_symbols(original)), dict(_symbols(_all_declared(inferred)))
-    found = list(_all_symbols(result))
+    found = list(dict.fromkeys(_all_symbols(result)))
     counts = Counter(symbol for _, symbol in found)
     given = {dim.dim_param for value in result.graph.input for dim in value.type.tensor_type.shape.dim}
     for axis, symbol in found:

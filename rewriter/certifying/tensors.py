@@ -189,7 +189,7 @@ def with_entries(tensor: Tensor) -> Tensor:
     entries = np.empty(lengths, object)
     for place in np.ndindex(*lengths):
         entries[place] = terms.simplified(tensor.at(place))
-    return Tensor(tensor.elem_type, lengths, of_entries(tensor.elem_type, entries, is_sized=False).at, entries, tensor.is_sized)
+    return of_entries(tensor.elem_type, entries, is_sized=tensor.is_sized)
 
 
 def vector(values: Sequence[Whole], elem_type: int = TensorProto.INT64) -> Tensor:

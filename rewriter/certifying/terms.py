@@ -85,7 +85,8 @@ _LONGEST = (1 << 31) - 1
 
 
 def magnitude(value: Whole, length: int, sizes: Mapping[str, Whole]) -> int:
-    """The largest absolute value that an integer may have where open lengths of inputs are at most `length`.
+    """The largest absolute value that an integer may have where open lengths of inputs are at most `length`, and those of values of
+    which nothing else is known at most its square.
 
     `sizes`: the lengths of the axes into which indices point, by the names of these. All else that is unknown is a length, or a
     position on an axis.
@@ -107,9 +108,15 @@ def magnitude(value: Whole, length: int, sizes: Mapping[str, Whole]) -> int:
             if name in sizes:
                 found[each.get_id()] = magnitude(sizes[name], length, sizes)
             else:
-                most = length if name.startswith((LENGTH, SYMBOL)) else _LONGEST
-                found[each.get_id()] = _joined(each, [found[part.get_id()] for part in parts], most)
+                found[each.get_id()] = _joined(each, [found[part.get_id()] for part in parts], _bound(name, length))
     return found[value.get_id()]
+
+
+def _bound(name: str, length: int) -> int:
+    """The largest number of this name."""
+    if name.startswith((LENGTH, SYMBOL)):
+        return length
+    return length**2 if name.startswith(UNKNOWN) and AXIS in name else _LONGEST
 
 
 _JOINED = frozenset((z3.Z3_OP_ADD, z3.Z3_OP_SUB, z3.Z3_OP_UMINUS, z3.Z3_OP_MUL, z3.Z3_OP_IDIV, z3.Z3_OP_MOD, z3.Z3_OP_ITE))
@@ -129,8 +136,8 @@ def _joined(value: Term, sizes: list[int], unknown: int) -> int:
     return sum(sizes) if kind in (z3.Z3_OP_ADD, z3.Z3_OP_SUB) else max(sizes)
 
 
-INPUT, UNKNOWN = "input ", "value "
-"""What the names begin with of inputs, and of values that nodes make which are not modelled, and of their lengths."""
+INPUT, UNKNOWN, AXIS = "input ", "value ", " axis "
+"""What the names begin with of inputs, and of values that nodes make which are not modelled; AXIS is in those of their lengths."""
 
 
 def is_about_inputs(value: Term) -> bool:

@@ -7,10 +7,10 @@ from typing import NoReturn
 from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible
 from ..graph.editing import Caution
 from ..graph.model import Model
+from ..opsets.flags import odd_flag
 from ..opsets.type_protos import Shape
 from ..structure import declarations
 from .failures import raise_mistake_of_caller
-from .flags import odd_flag
 from .forms import mistake_in
 from .notes import Notes
 from .operands import make_vectors

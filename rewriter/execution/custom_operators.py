@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from .messages import Failure, RejectedError, one_line
@@ -38,10 +40,11 @@ class Loading(NamedTuple):
 
     def answer(self) -> None:
         """Raises RejectedError where a file cannot be loaded."""
-        import onnxruntime
-
-        register_libraries(onnxruntime.SessionOptions(), self.files)
         operators_in(self.files)
+        if not all(map(_is_python, self.files)):
+            import onnxruntime
+
+            register_libraries(onnxruntime.SessionOptions(), self.files)
 
 
 def register_libraries(options: Any, files: Sequence[str]) -> None:
@@ -69,15 +72,17 @@ def operators_in(files: Sequence[str]) -> list[Any]:
 def _defined_in(path: str) -> list[Any]:
     from onnx.reference.op_run import OpRun
 
-    defined: dict[str, Any] = {"__name__": "custom_operators", "__file__": path}
+    module = ModuleType(f"custom operators of {path}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # where decorators look up annotations
     try:
         with open(path, "rb") as file:
-            exec(compile(file.read(), path, "exec"), defined)
+            exec(compile(file.read(), path, "exec"), vars(module))
     except Exception as error:
         raise RejectedError(
             Failure("unsupported", f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}")
         ) from error
-    classes = [value for value in defined.values() if isinstance(value, type) and issubclass(value, OpRun)]
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, OpRun)]
     found = [operator for operator in classes if getattr(operator, "op_domain", "")]
     if not found:
         raise RejectedError(Failure("unsupported", f"{path} defines no subclass of onnx.reference.op_run.OpRun with an op_domain"))

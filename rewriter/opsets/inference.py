@@ -107,8 +107,8 @@ def infer_node(
     """
     if node.domain in schemas.known_domains():
         return types_of_foreign(node, types, data)
-    if registered.is_registered(node):
-        return registered.infer(node, types, data)
+    if (own := registered.schema_of(node, None)) is not None:
+        return registered.infer(own, node, types, data)
     if node.domain not in DEFAULT_DOMAINS or has_parameter(node) or any(a.type in GRAPH_TYPES for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):

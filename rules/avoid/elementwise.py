@@ -140,7 +140,7 @@ def _is_scaled_first(node: Node) -> bool:
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """The node becomes a comparison: not equal to 0, and of a stored value, greater than 0 in float, which is not folded.
+    """The node becomes a comparison: not equal to 0. A stored value is compared in float by Greater, so that it is not folded back.
 
     It is exact for all numbers: NaN is true. Strings are refused.
     """

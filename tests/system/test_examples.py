@@ -39,7 +39,7 @@ def shown_as(output: str) -> str:
 
 COMMANDS = [(page, *example) for page in PAGES for example in commands(page)]
 PYTHON = [(page, block) for page in PAGES for block in blocks(page, "python") if "models/" in block]
-EMBEDDED = blocks("docs/embedding.md", "python")
+SERVICE, COMPILER, RULES, OPERATORS = blocks("docs/embedding.md", "python")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_python(folder: Path, page: str, code: str) -> None:
     assert list(folder.glob("*.onnx")) or "dry" in code
 
 
-@pytest.mark.parametrize("code", EMBEDDED, ids=["service", "compiler", "rules"])
+@pytest.mark.parametrize("code", [SERVICE, COMPILER, f"{RULES}\n{OPERATORS}"], ids=["service", "compiler", "rules and operators"])
 def test_python_inside_other_programs(folder: Path, code: str) -> None:
     exec(compile(code, "docs/embedding.md", "exec"), {"__name__": "embedding"})
 

@@ -562,8 +562,8 @@ REFUSED: dict[str, Refusal] = {
         23, 22, "scale=nan: Attention multiplies by its root twice, which is not a number",
     ),
     "slope-too-small-for-the-type": Refusal(
-        "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
-        10, 9, "alpha=1e-30 becomes 0 in float16",
+        "g (float16[4] x, float16[4] z) => (float16[4] y) {y = SwiGLU<alpha = 1e-30>(x, z)}",
+        28, 27, "alpha=1e-30 becomes 0 in float16",
     ),
     "regions-of-no-size": Refusal(
         "g (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y) {y = RoiAlign<sampling_ratio = 2, spatial_scale = inf>(x, r, b)}",

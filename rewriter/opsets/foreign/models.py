@@ -28,7 +28,7 @@ _MOST_ROUNDS = 8
 def rounds(model: onnx.ModelProto, serialized: bytes) -> int:
     """How often types have to be stated and inferred in turn, at most; 0 where no operator of another domain is known."""
     is_known = any(domain.encode() in serialized for domain in known_domains())
-    if not is_known and not registered.domains(model):
+    if not is_known and not registered.are_in(model):
         return 0
     has_graphs = any(attribute.type == AttributeProto.GRAPH for node in model.graph.node for attribute in node.attribute)
     return _MOST_ROUNDS if has_graphs else 1
@@ -41,13 +41,15 @@ def state_types(model: onnx.ModelProto, infer_node: InferNode) -> bool:
     `infer_node` finds the types of what ONNX's own nodes make of these, so that one walk over the model is enough.
     """
     opset = next((entry.version for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 0)
-    return _Walk(infer_node, opset, model.ir_version).take(model.graph, {}, {})
+    return _Walk(infer_node, opset, model.ir_version, registered.versions(model)).take(model.graph, {}, {})
 
 
 class _Walk(NamedTuple):
     infer_node: InferNode
     opset: int
     ir_version: int
+    versions: Mapping[str, int]
+    """The imported versions of domains of which schemas may be registered."""
 
     def take(self, graph: GraphProto, outer: Types, outer_data: Data) -> bool:
         """State the types in `graph` and the graphs in it. `outer` are the types of the values around it."""
@@ -57,7 +59,7 @@ class _Walk(NamedTuple):
         renewed: set[str] = set()
         is_changed = False
         for node in graph.node:
-            is_known = schema_of(node.op_type, node.domain) is not None or registered.is_registered(node)
+            is_known = schema_of(node.op_type, node.domain) is not None or self._registered(node) is not None
             for name, kind in self._found(node, types, data, renewed).items():
                 if _says_more(kind, types.get(name)):
                     types[name] = _joined(types.get(name), kind)
@@ -71,12 +73,15 @@ class _Walk(NamedTuple):
         _state(graph, stated)
         return is_changed or bool(stated)
 
+    def _registered(self, node: NodeProto) -> onnx.defs.OpSchema | None:
+        return registered.schema_of(node, self.versions[node.domain]) if node.domain in self.versions else None
+
     def _found(self, node: NodeProto, types: Types, data: Data, renewed: set[str]) -> Types:
         """The types of the outputs of `node`; of one of ONNX's own, only if one of its inputs is `renewed`."""
         if schema_of(node.op_type, node.domain) is not None:
             return infer(node, _of(node, types), data)
-        if registered.is_registered(node):
-            return registered.infer(node, _of(node, types), data)
+        if (schema := self._registered(node)) is not None:
+            return registered.infer(schema, node, _of(node, types), data)
         if renewed.isdisjoint(node.input) or not all(name in types for name in node.input if name):
             return {}
         return self.infer_node(node, self.opset, _of(node, types), _of(node, data), self.ir_version)

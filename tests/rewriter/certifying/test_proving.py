@@ -427,6 +427,20 @@ FALSE = {
         HEAD + "g (float[1,N] X) => (int64[K] y) <int64[0] a = {}> { h = Squeeze(X, a) s = Shape(h) y = Shape(s) }",
         HEAD + "g (float[1,N] X) => (int64[K] y) <int64[1] c = {2}> { y = Identity(c) }",
     ),
+    "a keepdims of data that is neither 0 nor 1": (
+        HEAD + "g (float[2,3] X) => (int64[K] y) { p = ReduceMax<keepdims = 2>(X) y = Shape(p) }",
+        HEAD + "g (float[2,3] X) => (int64[2] y) <int64[2] c = {1, 1}> { y = Identity(c) }",
+    ),
+    "a ceil_mode that is neither 0 nor 1": (
+        HEAD
+        + "g (float[1,1,5] X) => (int64[K] y) { p = MaxPool<kernel_shape = [2], strides = [2], ceil_mode = 2>(X) y = Shape(p) }",
+        HEAD + "g (float[1,1,5] X) => (int64[3] y) <int64[3] c = {1, 1, 2}> { y = Identity(c) }",
+    ),
+    "a keepdims that is neither 0 nor 1, in a branch": (
+        HEAD
+        + "g (float[4] X, bool b) => (int64[K] y) { h = Shape(X) u = If(b) <then_branch = t () => (int64[L] r) { r = ReduceSum<keepdims = 2>(h) }, else_branch = e () => (int64[M] s) { s = ReduceSum<keepdims = 2>(h) }> y = Shape(u) }",
+        HEAD + "g (float[4] X, bool b) => (int64[K] y) { y = Shape(b) }",
+    ),
     "a keepdims that is neither 0 nor 1": (
         HEAD + "g (float[N,3] X) => (int64[K] y) { h = Shape(X) p = ReduceProd<keepdims = 2>(h) y = Shape(p) }",
         HEAD + "g (float[N,3] X) => (int64[K] y) <int64[1] c = {1}> { y = Identity(c) }",

@@ -77,6 +77,16 @@ def test_a_right_rule_is_compared_only_where_the_operator_is_given(tmp_path: Pat
     assert [comparison.status for comparison in found if comparison] == ["not compared", "equal", "not compared"]
 
 
+def test_a_file_may_define_what_needs_its_module(tmp_path: Path) -> None:
+    """A dataclass looks up its annotations in the module."""
+    fields = "@dataclass\nclass Bounds:\n    low: float = 0.0\n"
+    text = f"from __future__ import annotations\nfrom dataclasses import dataclass\n{_OPERATORS}\n{fields}"
+    source = model("g (float[4] x) => (float[4] y) { y = Relu (x) }", 17)
+    report = convert_version(source, options=Options(rules=[fast_relu], custom_ops=[_file(tmp_path, text)])).report
+    assert report.comparison is not None
+    assert report.comparison.status == "equal"
+
+
 def test_a_model_that_has_the_operator_is_run_as_a_whole(tmp_path: Path) -> None:
     text = (
         "g (float[N,4] x) => (float[N,2] y, float[N,2] z) { a = my.npu.FastRelu (x) y, z = Split <axis = 1, num_outputs = 2> (a) }"

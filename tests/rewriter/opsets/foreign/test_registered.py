@@ -40,18 +40,18 @@ def _refuses(context: Any) -> None:
 def register() -> Iterator[Callable[[Callable[[Any], None]], None]]:
     """Registers Mystery of my.npu with a function that infers its types, until the test ends."""
 
-    def register_with(function: Callable[[Any], None]) -> None:
+    def register_with(function: Callable[[Any], None], version: int = 1) -> None:
         parameter = onnx.defs.OpSchema.FormalParameter
         types = [("T", ["tensor(float)"], "")]
         schema = onnx.defs.OpSchema(
-            "Mystery", "my.npu", 1, inputs=[parameter("x", "T")], outputs=[parameter("y", "T")], type_constraints=types
+            "Mystery", "my.npu", version, inputs=[parameter("x", "T")], outputs=[parameter("y", "T")], type_constraints=types
         )
         schema.set_type_and_shape_inference_function(function)
         onnx.defs.register_schema(schema)
 
     yield register_with
-    if onnx.defs.has("Mystery", "my.npu"):
-        onnx.defs.deregister_schema("Mystery", 1, "my.npu")
+    while onnx.defs.has("Mystery", "my.npu"):
+        onnx.defs.deregister_schema("Mystery", onnx.defs.get_schema("Mystery", domain="my.npu").since_version, "my.npu")
 
 
 def test_a_function_that_fails_is_named(register) -> None:
@@ -79,6 +79,22 @@ def test_nothing_is_known_without_a_schema_or_where_it_refuses(register) -> None
 def test_what_follows_from_the_schema_is_known(register) -> None:
     register(_keeps)
     assert _constant_sizes() == [3, 2]
+
+
+def test_nothing_is_known_behind_an_operator_without_a_schema(register) -> None:
+    register(_fails)
+    assert _constant_sizes(_TEXT.replace("a = my.npu.Mystery (x)", "w = my.npu.Other (x) a = my.npu.Mystery (w)")) is None
+
+
+def test_the_schema_is_that_of_the_imported_version(register) -> None:
+    register(_keeps)
+    register(_fails, 2)
+    assert _constant_sizes() == [3, 2]
+
+
+def test_a_schema_of_a_later_version_is_none(register) -> None:
+    register(_fails, 2)
+    assert _constant_sizes() is None
 
 
 def test_it_is_known_in_a_branch(register) -> None:

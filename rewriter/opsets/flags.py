@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import AttributeProto, NodeProto
 
-from ..opsets import facts
+from . import facts
 
 
 def odd_flag(node: NodeProto) -> str:
