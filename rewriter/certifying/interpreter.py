@@ -293,10 +293,10 @@ class Interpreter:
     def _modelled(self, step: Step, side: Reading) -> Sequence[Value] | None:
         """The outputs of a node that can be said in the language of the solver, else None. Raises UnprovenError."""
         node = step.node
-        if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
-            return None
         if odd := odd_flag(node):
             raise DisputedError(f"{odd} is neither 0 nor 1")
+        if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
+            return None
         require = side.require if step.is_run else _nothing
         attributes, certain = attributes_of(node), self._prover.is_certain
         call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain, self._prover.sizes)
@@ -343,7 +343,8 @@ class Interpreter:
 
     def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
         """Values for the outputs of a node of which nothing is known but their types, if these are."""
-        if any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
+        is_unread = side.calls_function(step.node) or (side.is_result and step.contents)  # its nodes may be disputed, too
+        if is_unread or any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
             return [Disputed() for _ in step.node.output]
         return [self._value_of(side.types.get(name)) for name in step.node.output]
 

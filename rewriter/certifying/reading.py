@@ -72,6 +72,10 @@ class Reading:
         opset = default_opset(model.opset_import) or 1
         return cls(model.graph, opset, functions_of(model), values, require, is_result=is_result)
 
+    def calls_function(self, node: NodeProto) -> bool:
+        """Whether the node calls a function of the model, which could not be read in its place."""
+        return (node.domain, node.op_type, node.overload) in self._functions.nodes
+
     def inside(self, body: GraphProto, scope: int) -> Reading:
         """A body of one of its nodes, which reads the values around it, too."""
         values = dict(self.values)

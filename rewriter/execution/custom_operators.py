@@ -77,7 +77,7 @@ def _defined_in(path: str) -> list[Any]:
     sys.modules[module.__name__] = module  # where decorators look up annotations
     try:
         with open(path, "rb") as file:
-            exec(compile(file.read(), path, "exec"), vars(module))
+            exec(compile(file.read(), path, "exec", dont_inherit=True), vars(module))
     except Exception as error:
         raise RejectedError(
             Failure("unsupported", f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}")

@@ -82,6 +82,8 @@ class _Walk(NamedTuple):
             return infer(node, _of(node, types), data)
         if (schema := self._registered(node)) is not None:
             return registered.infer(schema, node, _of(node, types), data)
+        if node.domain not in DEFAULT_DOMAINS:
+            return {}
         if renewed.isdisjoint(node.input) or not all(name in types for name in node.input if name):
             return {}
         return self.infer_node(node, self.opset, _of(node, types), _of(node, data), self.ir_version)

@@ -12,11 +12,16 @@ from ...onnx_model.all_nodes import with_inner
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from .schemas import known_domains
 
+_ONNX = "ai.onnx."
+"""What the names of ONNX's other domains begin with."""
+_NEWEST = 2**31 - 1
+"""The largest version that onnx takes."""
+
 
 def versions(model: onnx.ModelProto) -> dict[str, int]:
     """The imported versions of those domains of which the caller may have registered schemas, neither ONNX's nor known here."""
     own = {*DEFAULT_DOMAINS, *known_domains()}
-    entries = (entry for entry in model.opset_import if entry.domain not in own and not entry.domain.startswith("ai.onnx."))
+    entries = (entry for entry in model.opset_import if entry.domain not in own and not entry.domain.startswith(_ONNX))
     return {entry.domain: entry.version for entry in entries}
 
 
@@ -31,12 +36,13 @@ def schema_of(node: NodeProto, version: int | None) -> onnx.defs.OpSchema | None
     for the version, the only one that there is. onnx's child process has none of these.
     """
     op_type, domain = node.op_type, node.domain
-    if domain in DEFAULT_DOMAINS or not onnx.defs.has(op_type, domain):
+    if domain in DEFAULT_DOMAINS or domain.startswith(_ONNX) or not onnx.defs.has(op_type, domain):
         return None
     found = onnx.defs.get_schema(op_type, domain=domain)
     if version is None and found.since_version > 1 and onnx.defs.has(op_type, found.since_version - 1, domain):
         return None
     if version is not None:
+        version = min(version, _NEWEST)
         if not onnx.defs.has(op_type, version, domain):
             return None
         found = onnx.defs.get_schema(op_type, version, domain)

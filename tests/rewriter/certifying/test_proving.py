@@ -436,6 +436,14 @@ FALSE = {
         + "g (float[1,1,5] X) => (int64[K] y) { p = MaxPool<kernel_shape = [2], strides = [2], ceil_mode = 2>(X) y = Shape(p) }",
         HEAD + "g (float[1,1,5] X) => (int64[3] y) <int64[3] c = {1, 1, 2}> { y = Identity(c) }",
     ),
+    "a ceil_mode that is neither 0 nor 1, in a function of another opset": (
+        '<ir_version: 8, opset_import: ["" : 13, "my" : 1]> g (float[1,1,5] X) => (int64[K] y) { p = my.leaky(X) y = Shape(p) } <domain: "my", opset_import: ["" : 12]> leaky (x) => (z) { z = MaxPool<kernel_shape = [2], strides = [2], ceil_mode = 2>(x) }',
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,5] X) => (int64[3] y) <int64[3] c = {1, 1, 2}> { y = Identity(c) }',
+    ),
+    "a transA that is neither 0 nor 1": (
+        '<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]> g (float[2,3] X, float[2,4] W) => (int64[K] y) { p = com.microsoft.FusedMatMul<transA = 2>(X, W) y = Shape(p) }',
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[2,3] X, float[2,4] W) => (int64[2] y) <int64[2] c = {3, 4}> { y = Identity(c) }',
+    ),
     "a keepdims that is neither 0 nor 1, in a branch": (
         HEAD
         + "g (float[4] X, bool b) => (int64[K] y) { h = Shape(X) u = If(b) <then_branch = t () => (int64[L] r) { r = ReduceSum<keepdims = 2>(h) }, else_branch = e () => (int64[M] s) { s = ReduceSum<keepdims = 2>(h) }> y = Shape(u) }",

@@ -40,18 +40,19 @@ def _refuses(context: Any) -> None:
 def register() -> Iterator[Callable[[Callable[[Any], None]], None]]:
     """Registers Mystery of my.npu with a function that infers its types, until the test ends."""
 
-    def register_with(function: Callable[[Any], None], version: int = 1) -> None:
+    def register_with(function: Callable[[Any], None], version: int = 1, name: str = "Mystery") -> None:
         parameter = onnx.defs.OpSchema.FormalParameter
         types = [("T", ["tensor(float)"], "")]
         schema = onnx.defs.OpSchema(
-            "Mystery", "my.npu", version, inputs=[parameter("x", "T")], outputs=[parameter("y", "T")], type_constraints=types
+            name, "my.npu", version, inputs=[parameter("x", "T")], outputs=[parameter("y", "T")], type_constraints=types
         )
         schema.set_type_and_shape_inference_function(function)
         onnx.defs.register_schema(schema)
 
     yield register_with
-    while onnx.defs.has("Mystery", "my.npu"):
-        onnx.defs.deregister_schema("Mystery", onnx.defs.get_schema("Mystery", domain="my.npu").since_version, "my.npu")
+    for name in ("Mystery", "Other"):
+        while onnx.defs.has(name, "my.npu"):
+            onnx.defs.deregister_schema(name, onnx.defs.get_schema(name, domain="my.npu").since_version, "my.npu")
 
 
 def test_a_function_that_fails_is_named(register) -> None:
@@ -95,6 +96,8 @@ def test_the_schema_is_that_of_the_imported_version(register) -> None:
 def test_a_schema_of_a_later_version_is_none(register) -> None:
     register(_fails, 2)
     assert _constant_sizes() is None
+    register(_keeps, name="Other")
+    assert _constant_sizes(_TEXT.replace("a = my.npu.Mystery (x)", "w = my.npu.Other (x) a = my.npu.Mystery (w)")) is None
 
 
 def test_it_is_known_in_a_branch(register) -> None:
