@@ -32,8 +32,8 @@ compare = "required"
 strict = true
 ```
 
-Options about one run (`--output`, `--in-place`, `--dry-run`, `--report`, `--resume`, …) and those that name a program to start
-(`--python`, a class for `--verify-with`) can only be given on the command line.
+Options about one run (`--output`, `--in-place`, `--dry-run`, `--report`, `--resume`, …) and those that name a program to run
+(`--custom-ops`, `--python`, a class for `--verify-with`) can only be given on the command line.
 
 ## Shell completion
 

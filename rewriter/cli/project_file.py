@@ -19,6 +19,7 @@ _MARK = b"split-rewrite"
 """The file is parsed only if it contains this, because that takes as long as a tenth of a start."""
 _ONLY_ON_THE_COMMAND_LINE = frozenset(
     {
+        "custom_ops",
         "dry_run",
         "help",
         "in_place",
@@ -35,7 +36,7 @@ _ONLY_ON_THE_COMMAND_LINE = frozenset(
         "version",
     }
 )
-"""The options that belong to one run, or that name a program to start."""
+"""The options that belong to one run, or that name a program to run."""
 
 
 class Defaults(NamedTuple):

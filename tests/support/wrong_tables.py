@@ -7,6 +7,7 @@ WRONG_TABLES = {
     "a short name": ("t = 13", "t: there is no such option"),
     "an option of one run": ('output = "o.onnx"', "output: this option can only be given on the command line"),
     "a program": ('python = "./evil"', "python: this option can only be given on the command line"),
+    "operators": ('custom-ops = ["evil.py"]', "custom-ops: this option can only be given on the command line"),
     "code": ('verify-with = "evil:Class"', "verify-with: a class of your own can only be named on the command line"),
     "a flag that is text": ('strict = "yes"', "strict has to be true or false"),
     "a table": ("compare = { a = 1 }", "compare has to be text or a number"),
