@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from ..conversion.options import Options, files_of_options
+from ..conversion.options import Options, files_of_options, require_custom_operators
 from ..errors import PathConflictError, SplitRewriteError
 from ..process.child import core_count
 from ..report.formats import PAGE, STREAM, files_in
@@ -77,6 +77,7 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     """
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, tasks))
+    require_custom_operators(request.options)
     for path in [*wanted.records, *filter(None, [wanted.resume])]:
         check_record(path)
     for path, _ in files_in(wanted.reports, lambda format: not format.is_record):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 
 from ..conversion import arguments
-from ..conversion.options import Comparing, Options, checked, files_of_options
+from ..conversion.options import Comparing, Options, checked, files_of_options, require_custom_operators
 from ..errors import INTERNAL_ERROR, ArgumentError
 from ..process.child import core_count
 from .apart import Children, check_sendable, convert_apart
@@ -62,6 +62,7 @@ def convert_many(
     check_sendable(request)
     folder = None if into is None else os.path.join(into, "")
     tasks = plan(paths, folder, in_place, lambda tasks: [*files_of_options(options), *kept_files(tasks, options)])
+    require_custom_operators(options)
     return run(tasks, request, executor)
 
 

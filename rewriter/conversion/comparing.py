@@ -83,8 +83,7 @@ class Judgement(NamedTuple):
 def judge(conversion: Conversion, how: Comparing, options: Options, written: Path | None = None) -> Judgement:
     """Compare and verify the result as requested. `written` is the file with the result, if there is one.
 
-    Raises: CompareError; ArgumentError where a file with custom operators cannot be loaded; CheckError where it stays open
-    whether the result or a declared output of the model is wrong.
+    Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
     """
     with custom_operators.using(options.custom_ops):
         return _judged(conversion, how, options, written)
@@ -93,8 +92,6 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
 def _judged(conversion: Conversion, how: Comparing, options: Options, written: Path | None) -> Judgement:
     if how != "off":
         progress.stage("comparing")
-    if options.custom_ops:
-        _require_custom_operators(options.custom_ops)
     comparison, remarks = (None, []) if how == "off" else _compare(conversion, how, options, written)
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
         wrong = conversion.corrected[0]
@@ -116,18 +113,6 @@ def _judged(conversion: Conversion, how: Comparing, options: Options, written: P
     if certificate is not None and comparison is not None and len(conversion.originals) == 1:
         comparison = _with_proofs(comparison, certificate)
     return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
-
-
-def _require_custom_operators(files: Sequence[str]) -> None:
-    """Raises ArgumentError where one of these files cannot be loaded."""
-    from ..execution.custom_operators import Loading
-    from ..execution.messages import Failure
-    from ..execution.model_client import lent_worker
-
-    with lent_worker() as worker:
-        answer = worker.ask(Loading(tuple(files)))
-    if isinstance(answer, Failure):
-        raise ArgumentError(f"custom operators: {answer.message}")
 
 
 def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certificate:
@@ -278,7 +263,10 @@ def _compare(
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}{_ways_on(comparison, options)}")
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
-    return comparison, _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
+    remarks = _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
+    if options.custom_ops and comparison.pieces and comparison.reason:
+        remarks.append(Remark("warning", "Model", conversion.result.proto.graph.name, "with --custom-ops", comparison.reason))
+    return comparison, remarks
 
 
 def _ways_on(comparison: Comparison, options: Options) -> str:

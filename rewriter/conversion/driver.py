@@ -29,7 +29,15 @@ from ..structure.survey import all_graphs
 from . import arguments
 from .acceptance import Accepted, accept
 from .comparing import Conversion, Judgement, judge
-from .options import Comparing, Options, checked, external_data_of, files_of_options, trials_of_options
+from .options import (
+    Comparing,
+    Options,
+    checked,
+    external_data_of,
+    files_of_options,
+    require_custom_operators,
+    trials_of_options,
+)
 from .stages import End, Job, Ready, blockers_of, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
@@ -203,6 +211,7 @@ def opening_of(
 
 def _accepted(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Accepted], _T]) -> _T:
     """Do `work` on the model, and return its result. An invalid model is repaired, or taken as runtimes take it, if it can."""
+    require_custom_operators(options)
     child_call.prepare()
     progress.stage("reading")
     with _models_fault_told(opening, options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from ..runtimes.demands import Demands
     from ..runtimes.trying import Trial
 
+
+_LOADABLE = re.compile(r"\.(py|dylib|dll|so(\.\d+)*)$", re.IGNORECASE)
+"""What the names of files with custom operators end with."""
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """The ways to compare original and result.
@@ -203,6 +207,27 @@ def trials_of_options(options: Options) -> list[Trial]:
         return chosen
     explicit = target_of_options(options).adapter
     return [trial for trial in chosen if trial.target is None or trial.target.adapter != explicit]
+
+
+def require_custom_operators(options: Options) -> None:
+    """Raises ArgumentError where a file of `custom_ops` is none, or cannot be loaded."""
+    if not options.custom_ops:
+        return
+    from ..execution.custom_operators import Loading  # imports what starts processes
+    from ..execution.messages import Failure
+    from ..execution.model_client import lent_worker
+
+    for path in options.custom_ops:
+        if not os.path.isfile(path):
+            raise ArgumentError(f"custom operators: there is no file {path}")
+        if not _LOADABLE.search(path):
+            raise ArgumentError(f"custom operators: {path} is neither a .py file nor a shared library (.so, .dylib, .dll)")
+    files = " and ".join(options.custom_ops)
+    with lent_worker() as worker:
+        answer = worker.ask(Loading(tuple(options.custom_ops)))
+    if isinstance(answer, Failure):
+        is_told = answer.kind == "unsupported"
+        raise ArgumentError(f"custom operators: {'' if is_told else f'loading {files} failed: '}{answer.message}")
 
 
 def files_of_options(options: Options) -> list[NamedFile]:

@@ -51,6 +51,8 @@ class OnnxRuntime:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
+        for library in filter(None, os.environ.get("SPLIT_REWRITE_CUSTOM_OPS", "").split(os.pathsep)):
+            options.register_custom_ops_library(library)
         self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:

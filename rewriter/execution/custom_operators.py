@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +15,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .messages import Failure, RejectedError, one_line
+
+LIBRARIES = "SPLIT_REWRITE_CUSTOM_OPS"
+"""The environment variable with which a child that runs another runtime is told of the libraries, separated as in PATH."""
 
 _files: ContextVar[tuple[str, ...]] = ContextVar("files", default=())
 
@@ -31,6 +35,11 @@ def using(files: Sequence[str]) -> Iterator[None]:
 def in_use() -> tuple[str, ...]:
     """The files with custom operators in this thread."""
     return _files.get()
+
+
+def libraries_in_use() -> list[str]:
+    """The shared libraries among the files with custom operators in this thread."""
+    return [path for path in in_use() if not _is_python(path)]
 
 
 class Loading(NamedTuple):
@@ -58,15 +67,20 @@ def register_libraries(options: Any, files: Sequence[str]) -> None:
                 options.register_custom_ops_library(path)
             except Exception as error:
                 reason = one_line(re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", str(error)))
-                raise RejectedError(Failure("unsupported", f"{path} cannot be loaded: {reason}")) from error
+                raise _rejected(f"{path} cannot be loaded: {reason}") from error
 
 
 def operators_in(files: Sequence[str]) -> list[Any]:
     """The subclasses of onnx.reference.op_run.OpRun that the Python files among `files` define, each with an `op_domain`.
 
-    Raises RejectedError where a file cannot be run, or defines none.
+    Raises RejectedError where a file cannot be run, defines none, or one that another file or class defines as well.
     """
-    return [operator for path in files if _is_python(path) for operator in _defined_in(path)]
+    found = [operator for path in files if _is_python(path) for operator in _defined_in(path)]
+    count = Counter((operator.op_domain, operator.__name__) for operator in found)
+    for (domain, name), number in count.items():
+        if number > 1:
+            raise _rejected(f"the files define {name} of domain {domain} {number} times")
+    return found
 
 
 def _defined_in(path: str) -> list[Any]:
@@ -75,18 +89,25 @@ def _defined_in(path: str) -> list[Any]:
     module = ModuleType(f"custom operators of {path}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where decorators look up annotations
+    if (folder := os.path.dirname(path)) not in sys.path:
+        sys.path.append(folder)  # for the modules beside the file; last, so that it hides none of others
     try:
         with open(path, "rb") as file:
             exec(compile(file.read(), path, "exec", dont_inherit=True), vars(module))
-    except Exception as error:
-        raise RejectedError(
-            Failure("unsupported", f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}")
-        ) from error
-    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, OpRun)]
-    found = [operator for operator in classes if getattr(operator, "op_domain", "")]
+    except (Exception, SystemExit) as error:
+        raise _rejected(f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}") from error
+    values = dict.fromkeys(value for value in vars(module).values() if isinstance(value, type))
+    classes = [value for value in values if issubclass(value, OpRun) and value is not OpRun]
+    found = [kind for kind in classes if kind.op_domain]
+    if not found and classes:
+        raise _rejected(f"{path}: {classes[0].__name__} has no op_domain, the domain of the operator")
     if not found:
-        raise RejectedError(Failure("unsupported", f"{path} defines no subclass of onnx.reference.op_run.OpRun with an op_domain"))
+        raise _rejected(f"{path} defines no subclass of onnx.reference.op_run.OpRun with an op_domain")
     return found
+
+
+def _rejected(message: str) -> RejectedError:
+    return RejectedError(Failure("unsupported", message))
 
 
 def _is_python(path: str) -> bool:

@@ -20,6 +20,7 @@ class Reference:
     """onnx.reference, with Split operators that refuse invalid sizes instead of cutting what is there."""
 
     def __init__(self, path: str, probes: tuple[str, ...], custom: tuple[str, ...]) -> None:
+        self._is_custom = bool(custom)
         try:
             model = onnx.load(path)
             _shorten_domains(model)
@@ -47,13 +48,18 @@ class Reference:
             raise RejectedError(Failure("unsupported", one_line(error))) from error
         except Exception as error:
             certain = isinstance(error, SplitSizesError)
-            raise RejectedError(Failure("runtime", one_line(error), certain)) from error
+            raise RejectedError(Failure("runtime", self._told(error), certain)) from error
         names = tuple(str(name) for name in self._evaluator.output_names)
         outputs = tuple(map(_as_array, values))
         for name, value in zip(names, outputs, strict=True):
             if message := self._misfit(name, value):
                 raise RejectedError(Failure("runtime", message, certain=False))
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+    def _told(self, error: Exception) -> str:
+        """The message of `error`; where operators of the user's own may have failed, with the cause that onnx.reference hides."""
+        cause = error.__cause__ if self._is_custom else None
+        return one_line(error) + (f": {type(cause).__name__}: {one_line(cause)}" if isinstance(cause, Exception) else "")
 
     def _misfit(self, name: str, value: Any) -> str:
         """What is wrong with the type of an output; "" where it is right."""

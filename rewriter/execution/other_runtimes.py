@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from ..errors import ArgumentError
 from ..process.child import child_environment
 from ..suggestions import did_you_mean
 from . import adapters
+from .custom_operators import LIBRARIES, libraries_in_use
 
 Status = Literal["ran", "refused", "crashed", "hung"]
 _SECONDS = 300.0
@@ -100,7 +102,8 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
 def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
     """Run the program of the adapters. Returns None where it ended well, otherwise the outcome."""
     command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *arguments]
-    quiet = {**child_environment(), "OPENCV_LOG_LEVEL": "SILENT"}
+    libraries = os.pathsep.join(libraries_in_use())
+    quiet = {**child_environment(), "OPENCV_LOG_LEVEL": "SILENT", LIBRARIES: libraries}
     try:
         done = subprocess.run(command, capture_output=True, timeout=target.seconds, text=True, errors="replace", env=quiet)
     except subprocess.TimeoutExpired:

@@ -41,7 +41,7 @@ USAGE: dict[str, Row] = {
     ),
     "no-custom-operators": Row(
         "m.onnx o.onnx --custom-ops weights.onnx",
-        "custom operators: … cannot be loaded: Failed to load library …",
+        "custom operators: … is neither a .py file nor a shared library (.so, .dylib, .dll)",
     ),
     "no-models": Row("folder new/", "there are no models (.onnx files) in folder"),
     "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
