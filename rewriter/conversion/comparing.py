@@ -18,13 +18,13 @@ from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError
-from ..execution import custom_operators
 from ..graph import given_types
 from ..opsets import type_protos
+from ..process.child import NONE_STARTED, no_interpreter
 from ..storage.skeleton import Skeleton, Snapshot
 from ..structure.survey import all_graphs
 from .attempts import Converted
-from .options import Comparing, Options, target_of_options, trials_of_options
+from .options import Comparing, Options, running, starts_none, target_of_options, trials_of_options
 from .stages import Job, inexact_rules
 
 if TYPE_CHECKING:
@@ -85,14 +85,14 @@ def judge(conversion: Conversion, how: Comparing, options: Options, written: Pat
 
     Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
     """
-    with custom_operators.using(options.custom_ops):
+    with running(options):
         return _judged(conversion, how, options, written)
 
 
 def _judged(conversion: Conversion, how: Comparing, options: Options, written: Path | None) -> Judgement:
     if how != "off":
         progress.stage("comparing")
-    comparison, remarks = (None, []) if how == "off" else _compare(conversion, how, options, written)
+    comparison, remarks = (None, []) if how == "off" else _compared(conversion, how, options, written)
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
         wrong = conversion.corrected[0]
         what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
@@ -236,6 +236,20 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
             remarks = [*_remarks_on_repairs(conversion, number, reason), *_remarks_on_rounding(conversion, verified)]
             return _Verification(verified, remarks, saturated_nodes(runs))
     return reason
+
+
+def _compared(
+    conversion: Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None
+) -> tuple[Comparison, list[Remark]]:
+    """As `_compare`; where no child processes are started, nothing is compared."""
+    if not starts_none(options):
+        return _compare(conversion, how, options, written)
+    reason = f"models are run in child processes, and {no_interpreter() or NONE_STARTED}"
+    if how == "required":
+        raise CompareError(f"the result could not be compared: {reason}")
+    from ..comparison.verdicts import Comparison
+
+    return Comparison("not compared", reason=reason), []
 
 
 def _compare(

@@ -17,7 +17,6 @@ from ..engine.outcome import Outcome, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import assume
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
-from ..execution import custom_operators
 from ..graph.model import Model
 from ..opsets.transitions import newest_opset
 from ..process import child_call
@@ -36,6 +35,8 @@ from .options import (
     external_data_of,
     files_of_options,
     require_custom_operators,
+    running,
+    starts_none,
     trials_of_options,
 )
 from .stages import End, Job, Ready, blockers_of, state_opset
@@ -212,9 +213,9 @@ def opening_of(
 def _accepted(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Accepted], _T]) -> _T:
     """Do `work` on the model, and return its result. An invalid model is repaired, or taken as runtimes take it, if it can."""
     require_custom_operators(options)
-    child_call.prepare()
     progress.stage("reading")
-    with _models_fault_told(opening, options):
+    with running(options), _models_fault_told(opening, options):
+        child_call.prepare()
         return accept(opening, options, work)
 
 
@@ -228,13 +229,14 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
     try:
         yield
     except (RuleError, CheckError) as error:
+        if starts_none(options):
+            raise
         from ..comparison.own_refusal import refusal_of_model
         from ..execution.budget import Budget
 
         skeleton = opening().skeleton
         is_changed = assume(skeleton.proto, options.assume_opset, options.ir_version)
-        with custom_operators.using(options.custom_ops):
-            refusal = refusal_of_model(skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=not is_changed)
+        refusal = refusal_of_model(skeleton, options.samples, Budget(options.compare_budget), is_as_in_file=not is_changed)
         if refusal is None:
             raise
         runtime, tried, message = refusal

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -17,8 +18,9 @@ from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
 from ..errors import ArgumentError
+from ..execution import custom_operators
 from ..onnx_model.meanings import Semantics
-from ..process.child import module_files
+from ..process.child import NONE_STARTED, module_files, no_interpreter, starting_none
 from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile
 from . import arguments
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from ..runtimes.demands import Demands
     from ..runtimes.trying import Trial
 
+
+Isolation = Literal["process", "in-process"]
+"""Where onnx's checker and shape inference run: in a child process, which may crash, or in the process of the caller."""
 
 _LOADABLE = re.compile(r"\.(py|dylib|dll|so(\.\d+)*)$", re.IGNORECASE)
 """What the names of files with custom operators end with."""
@@ -108,8 +113,13 @@ class Options:
     """Whether nothing is changed that need not be for the target or the runtimes: the model is simplified only if nothing else
     converts it.
     """
+    isolation: Isolation = "process"
+    """Where onnx's checker and shape inference run. "in-process" starts no process: a crash of theirs ends the caller's, and models
+    are not run, so that nothing is compared (docs/embedding.md).
+    """
 
     def __post_init__(self) -> None:
+        self._check_isolation()
         for name in ("assume_opset", "ir_version"):
             object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
         for name in ("only", "skip"):
@@ -145,6 +155,12 @@ class Options:
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 
+    def _check_isolation(self) -> None:
+        arguments.check_choice("isolation", self.isolation, get_args(Isolation))
+        for name in ("certify", "custom_ops", "python", "verify_with"):
+            if self.isolation == "in-process" and getattr(self, name):
+                raise ArgumentError(f"{name} needs a child process, and {NONE_STARTED}")
+
     def _check_budget(self) -> None:
         seconds = self.compare_budget
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
@@ -174,6 +190,8 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     if target is not None:
         validity.check_target(target)
     chosen = cast("Options | None", options) or Options()
+    if chosen.isolation == "in-process" and compare not in ("auto", "off"):
+        raise ArgumentError(f"compare={compare!r} needs a child process, and {NONE_STARTED}")
     if chosen.verify_with:
         target_of_options(chosen).require()
     return target, chosen
@@ -207,6 +225,18 @@ def trials_of_options(options: Options) -> list[Trial]:
         return chosen
     explicit = target_of_options(options).adapter
     return [trial for trial in chosen if trial.target is None or trial.target.adapter != explicit]
+
+
+def starts_none(options: Options) -> bool:
+    """Whether no child process is started: because the caller wants none, or this program is no Python that could be one."""
+    return options.isolation == "in-process" or no_interpreter() != ""
+
+
+@contextmanager
+def running(options: Options) -> Iterator[None]:
+    """For the time of a `with`, models are run with the operators that `options` adds, and in the processes that it allows."""
+    with custom_operators.using(options.custom_ops), starting_none() if starts_none(options) else nullcontext():
+        yield
 
 
 def require_custom_operators(options: Options) -> None:

@@ -25,6 +25,7 @@ from ..execution.loadable import not_loaded
 from ..graph.model import Model
 from ..onnx_model.protos import GraphLike, shown_name
 from ..opsets import inference, unread
+from ..process.child import no_interpreter
 from ..report.report import Report
 from ..report.rewritten import detached
 from ..storage.data_files import DataFiles
@@ -220,6 +221,14 @@ class Job:
             complaint = str(error).partition(": ")[2].rpartition(" (")[0]
             raise ArgumentError(f"rules: the result is not valid after {listed(used)}: {complaint}") from error
 
+    def _remarks_on_isolation(self) -> list[Remark]:
+        """A warning where onnx runs in this process although nobody asked for that."""
+        reason = "" if self.options.isolation == "in-process" else no_interpreter()
+        if not reason:
+            return []
+        message = f"onnx checks it in this process, which a crash would end: {reason}"
+        return [Remark("warning", "Model", self.prepared.skeleton.proto.graph.name, "model", message)]
+
     def report(self, target: int | None, outcome: Outcome, written: Sequence[Change], end: End) -> Report:
         """The report of the conversion to `target`. `written` is what RewriteRules changed."""
         prepared, source = self.prepared, self.prepared.opset
@@ -235,7 +244,7 @@ class Job:
             rewrites=detached(outcome.rewrites),
             inexact=frozenset(inexact_rules(outcome, written)),
             sums=outcome.sums,
-            remarks=(*prepared.repairs, *outcome.remarks, *end.remarks),
+            remarks=(*prepared.repairs, *outcome.remarks, *end.remarks, *self._remarks_on_isolation()),
             blockers=tuple(end.blockers),
             reach=end.reach,
             not_loaded=not_loaded(target) if goes_up else "",

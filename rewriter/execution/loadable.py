@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ..opsets.transitions import newest_opset
+from ..process.child import are_started
 from ..storage import stage
 from ..storage.skeleton import Skeleton
 
@@ -35,11 +36,18 @@ def not_loaded(opset: int | None) -> str:
     return f"the installed onnxruntime does not load opset {opset}, but {newest} and older"
 
 
-@cache
 def newest_loadable() -> int | None:
-    """The newest opset that onnx knows and onnxruntime loads; None where onnxruntime is not installed, or loads no test model."""
-    if importlib.util.find_spec("onnxruntime") is None:
-        return None
+    """The newest opset that onnx knows and onnxruntime loads; None where onnxruntime cannot be asked, or loads no test model."""
+    return _newest_loadable() if _can_be_asked() else None
+
+
+def _can_be_asked() -> bool:
+    """Whether onnxruntime is installed, and child processes are started, in which it can load a model."""
+    return are_started() and importlib.util.find_spec("onnxruntime") is not None
+
+
+@cache
+def _newest_loadable() -> int | None:
     opsets = range(newest_opset(), LOADED_BY_ALL - 1, -1)
     with TemporaryDirectory() as folder:
         return next((opset for opset in opsets if _loads(opset, Path(folder, "probe.onnx"))), None)
@@ -50,11 +58,11 @@ _SECONDS = 30.0
 
 
 def loads(skeleton: Skeleton, *, is_as_in_file: bool = False) -> bool:
-    """Whether the installed onnxruntime loads the model; False where there is none.
+    """Whether the installed onnxruntime loads the model; False where it cannot be asked.
 
     `is_as_in_file` says that the file of the skeleton, if it has one, holds this model unchanged.
     """
-    if importlib.util.find_spec("onnxruntime") is None:
+    if not _can_be_asked():
         return False
     from .messages import Failure
     from .model_client import Worker

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib.machinery import PathFinder
 from io import FileIO
 
@@ -54,6 +55,8 @@ class Child:
     def __init__(
         self, program: str, *options: str, environment: Mapping[str, str] | None = None, grace: float | None = None
     ) -> None:
+        if not are_started():
+            raise SystemLimitError(f"this needs a child process, and {NONE_STARTED}")
         command = [interpreter(), *options, "-c", program]
         self.has_answered = False
         self._grace = grace
@@ -239,6 +242,25 @@ class Pool:
         return self._start()
 
 
+NONE_STARTED = 'isolation="in-process" starts none'
+_are_started: ContextVar[bool] = ContextVar("are_started", default=True)
+
+
+@contextmanager
+def starting_none() -> Iterator[None]:
+    """For the time of a `with`, this thread starts no children: what they would do is done here, or not at all."""
+    token = _are_started.set(False)
+    try:
+        yield
+    finally:
+        _are_started.reset(token)
+
+
+def are_started() -> bool:
+    """Whether this thread may start children."""
+    return _are_started.get()
+
+
 def serving_program(module: str) -> str:
     """A program that calls `serve` of `module`. It sees the modules that this process sees, and not those of its working folder."""
     return f"import sys; sys.path[:] = {import_path()!r}; from {module} import serve; serve()"
@@ -331,25 +353,37 @@ if hasattr(os, "register_at_fork"):
 def cannot_start(reason: str) -> SystemLimitError:
     """The error for a child that cannot be started."""
     return SystemLimitError(
-        f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
+        f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others; from Python, "
+        'isolation="in-process" needs none)'
     )
 
 
 def interpreter() -> str:
     """The path of the Python interpreter that children run, chosen as multiprocessing does.
 
-    Raises SystemLimitError where this process is not a plain Python interpreter and no other was set: starting the program that
-    Python is embedded in would run that program again.
+    Raises SystemLimitError where there is none.
     """
+    if reason := no_interpreter():
+        raise SystemLimitError(f"no child process can be started: {reason}")
+    return _chosen_interpreter()
+
+
+def no_interpreter() -> str:
+    """Why children cannot run the program of this process; "" where they can.
+
+    It is not a plain Python interpreter, and no other was set: starting the program that Python is embedded in would run that
+    program again.
+    """
+    chosen = _chosen_interpreter()
+    if chosen != (sys.executable or "") or not (getattr(sys, "frozen", False) or "py" not in os.path.basename(chosen).lower()):
+        return ""
+    what = f"'{chosen}' is not a Python interpreter" if chosen else "sys.executable does not name a Python interpreter"
+    return f"{what}; name one with multiprocessing.set_executable(...)"
+
+
+def _chosen_interpreter() -> str:
     spawn = sys.modules.get("multiprocessing.spawn")
-    chosen = os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
-    if chosen == (sys.executable or "") and (getattr(sys, "frozen", False) or "py" not in os.path.basename(chosen).lower()):
-        what = f"'{chosen}' is not a Python interpreter" if chosen else "sys.executable does not name a Python interpreter"
-        raise SystemLimitError(
-            f"no child process can be started, in which onnx checks models: {what}; "
-            "name one with multiprocessing.set_executable(...)"
-        )
-    return chosen
+    return os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
 
 
 def _pipe() -> tuple[FileIO, FileIO]:

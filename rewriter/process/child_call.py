@@ -1,4 +1,4 @@
-"""Calls of onnx's checker and shape inference, which may crash or never end, in child processes.
+"""Calls of onnx's checker and shape inference, which may crash or never end, in child processes, or here where none are started.
 
 The children are kept for the next call. Each serves one thread at a time, so threads do not wait for each other. They import
 little (see `onnx_child`), so that a child is ready before this process has imported onnx.
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..errors import SystemLimitError
-from .child import Child, Crashed, NotReady, Pool, cannot_start
+from .child import Child, Crashed, NotReady, Pool, are_started, cannot_start
 
 _CPU_SECONDS = 30
 """Seconds of processor time for each request, because onnx may loop forever. Checking 100,000 nodes, 10 MiB, takes one second."""
@@ -76,12 +76,16 @@ def infer_node(
 
 def prepare() -> None:
     """Start a child, unless one is idle. It gets ready while this process does other work."""
+    if not are_started():
+        return
     with suppress(SystemLimitError):  # whoever needs it says so
         _pool.prepare()
 
 
 def _call(operation: str, *arguments: Any) -> Any:
     """Run `operation` with its arguments in a child and return the result. Raises as `check_model`."""
+    if not are_started():
+        return _call_here(operation, arguments)
     was_used = False
     try:
         with _pool.lent() as child:
@@ -93,6 +97,16 @@ def _call(operation: str, *arguments: Any) -> Any:
             raise
         # What it was asked before may have broken it; and what ends a child before it is asked is not the model.
         succeeded, value = _ask_anew(operation, arguments)
+    if not succeeded:
+        raise Refused(value)
+    return value
+
+
+def _call_here(operation: str, arguments: tuple[Any, ...]) -> Any:
+    """Run `operation` in this process. Raises Refused where onnx rejects the model."""
+    from .onnx_child import answer  # imports onnx, which a program that only starts children need not do
+
+    succeeded, value = answer(operation, arguments)
     if not succeeded:
         raise Refused(value)
     return value

@@ -70,10 +70,14 @@ def serve() -> None:
 
 
 def _answer(request: memoryview) -> bytes:
-    operation, arguments = marshal.loads(request)
+    return marshal.dumps(answer(*marshal.loads(request)))
+
+
+def answer(operation: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+    """(True, the result) of an operation, or (False, onnx's complaint). Raises MemoryError."""
     try:
-        return marshal.dumps((True, OPERATIONS[operation](*arguments)))
+        return True, OPERATIONS[operation](*arguments)
     except MemoryError:
         raise
     except Exception as error:
-        return marshal.dumps((False, " ".join(str(error).split()) or type(error).__name__))
+        return False, " ".join(str(error).split()) or type(error).__name__

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..execution.adapters import ADAPTERS
 from ..execution.other_runtimes import Target
-from ..process.child import interpreter
+from ..process.child import NONE_STARTED, are_started, interpreter
 from .naming import installed_release
 from .profiles import Profile, dotted
 from .releases import Range
@@ -31,6 +31,8 @@ class Trial(NamedTuple):
         """How the result can be run there; "" where this program cannot run the runtime."""
         if self.profile.runtime.name not in ADAPTERS or self.profile.file:
             return ""
+        if not are_started():
+            return f": it runs in a child process, and {NONE_STARTED}"
         package = f"{self.profile.runtime.package} {dotted(self.profile.release)}"
         if self.python:
             return f"; {package} is not installed in the environment of {self.python}"
@@ -47,7 +49,7 @@ def trials(profiles: Iterable[Profile], python: str) -> list[Trial]:
 
 def _target(profile: Profile, python: str) -> Target | None:
     runtime = profile.runtime
-    if runtime.name not in ADAPTERS or profile.file:
+    if runtime.name not in ADAPTERS or profile.file or not are_started():
         return None
     release = installed_release(runtime, python)
     is_there = release is not None and release in Range(profile.release, profile.release)

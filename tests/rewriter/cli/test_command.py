@@ -364,9 +364,9 @@ def an_old_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return Outputs(("y",), (inputs["x"],), "onnxruntime 1.20")
 
     monkeypatch.setattr(Worker, "run", run)
-    loadable.newest_loadable.cache_clear()
+    loadable._newest_loadable.cache_clear()
     yield
-    loadable.newest_loadable.cache_clear()
+    loadable._newest_loadable.cache_clear()
 
 
 @pytest.mark.skipif(onnx.defs.onnx_opset_version() < 23, reason="the installed onnx has no opset 23")

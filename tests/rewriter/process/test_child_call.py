@@ -308,9 +308,6 @@ FORBIDDEN = {
         "def hook(event, _):\n    if event == 'subprocess.Popen': raise PermissionError('processes are forbidden')\nsys.addaudithook(hook)",
         "processes are forbidden",
     ),
-    "no-interpreter-is-known": ("sys.executable = None", "multiprocessing.set_executable"),
-    "in-an-embedding-program": ("sys.executable = '/usr/bin/blender'", "'/usr/bin/blender' is not a Python interpreter"),
-    "frozen": ("sys.frozen = True", "is not a Python interpreter"),
     "an-interpreter-that-is-not-there": ("sys.executable = '/nowhere/python'", "No such file or directory"),
     "a-program-that-does-something-else": (
         "import multiprocessing.spawn\nmultiprocessing.set_executable('/bin/echo')",
@@ -325,6 +322,65 @@ def test_where_no_child_can_be_started(how: str, reason: str) -> None:
     assert done.stderr == ""
     assert done.stdout.startswith("SystemLimitError no child process can be started, in which onnx checks models: ")
     assert reason in done.stdout
+
+
+NO_PYTHON = {
+    "no-interpreter-is-known": ("sys.executable = None", "sys.executable does not name a Python interpreter"),
+    "in-an-embedding-program": ("sys.executable = '/usr/bin/blender'", "'/usr/bin/blender' is not a Python interpreter"),
+    "frozen": ("sys.frozen = True", f"'{sys.executable}' is not a Python interpreter"),
+}
+WARNED = """
+result = convert_version(source, 11)
+print(result.model.opset_import[0].version, len(_children), result.report.comparison.status)
+print(*result.report.warnings, sep="\\n")
+try:
+    convert_version(onnx.helper.make_model(onnx.GraphProto(name="g", node=[onnx.NodeProto(op_type="Splat")])), 11)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(("how", "reason"), NO_PYTHON.values(), ids=NO_PYTHON)
+def test_where_this_program_is_no_interpreter_onnx_runs_in_it_with_a_warning(how: str, reason: str) -> None:
+    """Nothing can be compared then, and an invalid model is refused as ever."""
+    done = python(PROGRAM + how + WARNED)
+    assert done.stderr == ""
+    first, checked, compared, refused = done.stdout.splitlines()
+    assert first == "11 0 not compared"
+    assert f"onnx checks it in this process, which a crash would end: {reason}; name one with" in checked
+    assert compared.startswith(f"the result was not compared: models are run in child processes, and {reason}")
+    assert refused.startswith("InvalidModelError the input is not a valid model: ")
+
+
+def test_isolation_in_process_starts_no_process() -> None:
+    """An audit hook forbids it. What needs one is refused before a model is read."""
+    forbid, _ = FORBIDDEN["by-an-audit-hook"]
+    done = python(
+        PROGRAM.replace("import convert_version", "import Options, convert_version")
+        + forbid
+        + """
+options = Options(isolation="in-process", for_runtimes=["onnxruntime"])
+report = convert_version(source, 11, options=options).report
+print(report.comparison.reason)
+print(*report.untried)
+for wrong in ({"certify": True}, {"verify_with": "onnxruntime"}, {"custom_ops": ["a.py"]}, {"python": "p", "for_runtimes": ["mnn"]}):
+    try:
+        Options(isolation="in-process", **wrong)
+    except Exception as error:
+        print(type(error).__name__, error)
+try:
+    convert_version(source, 11, compare="required", options=options)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    )
+    assert done.stderr == ""
+    none = 'isolation="in-process" starts none'
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"models are run in child processes, and {none}"
+    assert lines[1].endswith(f"not tried here: it runs in a child process, and {none}")
+    names = ("certify", "verify_with", "custom_ops", "python", "compare='required'")
+    assert lines[2:] == [f"ArgumentError {name} needs a child process, and {none}" for name in names]
 
 
 def test_the_interpreter_that_multiprocessing_was_told_of() -> None:
