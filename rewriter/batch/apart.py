@@ -65,15 +65,16 @@ class Children:
 
     def convert(self, task: Task, request: Request) -> ModelReport:
         """Convert the model of `task` in a process of its own and return the report. If the process fails, the report says so."""
+        about = task._replace(model=None)  # whoever keeps the report does not keep the model
         try:
             with self._pool.lent() as child:
                 answer = _ask(child, task, request)
         except Ended as end:
-            return ModelReport(task, failed(task, end, end.exit_status))
+            return ModelReport(about, failed(task, end, end.exit_status))
         if answer.document is None:
             assert task.earlier is not None
-            return ModelReport(task, task.earlier)
-        return ModelReport(task, answer.document, answer.page)
+            return ModelReport(about, task.earlier)
+        return ModelReport(about, answer.document, answer.page, answer.model)
 
     def close(self) -> None:
         """End all processes, whether they are converting or idle."""

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import onnx
+
 from .. import calls
 from ..conversion.driver import Done, convert_path, dry_run
+from ..conversion.driver import convert_model as convert_in_memory
 from ..errors import SplitRewriteError, status_and_line
 from ..report.finished import Finished, ModelFile
 from ..report.json_document import Document, make_document
@@ -31,6 +34,8 @@ class Answer(NamedTuple):
 
     document: Document | None
     page: str | None = None
+    model: onnx.ModelProto | None = None
+    """The result of a model that is in memory."""
 
 
 def convert_model(task: Task, request: Request) -> Answer:
@@ -40,6 +45,8 @@ def convert_model(task: Task, request: Request) -> Answer:
     try:
         if task.problem:
             raise SplitRewriteError(task.problem)
+        if task.model is not None:
+            return _in_memory(task, task.model, request, begun)
         with local_files(task.source, task.destination) as files:
             if request.with_digests:
                 notes["digests"] = _digests(task, files, request)
@@ -54,8 +61,20 @@ def convert_model(task: Task, request: Request) -> Answer:
             notes["digests"]["output"] = _output_digest(task.destination)
     except Exception as error:
         answer = _answer(task, LocalFiles(task.source, task.destination), request, None, error)
+    return _completed(answer, notes, begun)
+
+
+def _completed(answer: Answer, notes: Document, begun: float) -> Answer:
     assert answer.document is not None
     return answer._replace(document=answer.document | notes | {"seconds": round(time.monotonic() - begun, 3)})
+
+
+def _in_memory(task: Task, model: onnx.ModelProto, request: Request, begun: float) -> Answer:
+    """Convert `model`, which belongs to `task`."""
+    with calls.limits(task.source):
+        result, report = convert_in_memory(model, request.target_opset, compare=request.compare, options=request.options)
+    answer = _answer(task, LocalFiles(task.source, task.destination), request, Done(report, ()), None)
+    return _completed(answer, {"name": task.name}, begun)._replace(model=result)
 
 
 def failed(task: Task, error: Exception, status: int) -> Document:
@@ -108,6 +127,8 @@ def _answer(task: Task, files: LocalFiles, request: Request, done: Done | None, 
 
 def _model_files(task: Task, files: LocalFiles) -> tuple[ModelFile, ModelFile | None]:
     """The input and the output, each with the name that the user gave it and the place where it is now."""
+    if task.model is not None:
+        return ModelFile(task.source, ""), ModelFile(task.source, "")
     if task.destination is None or files.destination is None:
         return ModelFile(task.source, files.source), None
     return ModelFile(task.source, files.source), ModelFile(task.destination, files.destination)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
+
+import onnx
 
 from ..conversion import arguments
 from ..conversion.options import Comparing, Options, checked, files_of_options, require_custom_operators
@@ -27,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def convert_many(
-    inputs: Iterable[str | os.PathLike[str]],
+    inputs: Iterable[str | os.PathLike[str]] | Mapping[str, onnx.ModelProto],
     target_opset: int | None,
     *,
     into: str | os.PathLike[str] | None = None,
@@ -38,11 +40,12 @@ def convert_many(
     timeout: float | None = None,
     memory: int | None = None,
 ) -> Iterator[ModelReport]:
-    """Convert the models that `inputs` name, and yield the report of each as soon as it is done, in any order.
+    """Convert the models of `inputs`, and yield the report of each as soon as it is done, in any order.
 
     `inputs` are files, folders (their .onnx files at any depth), globs, lists ("@list.txt") and URIs. The results go into the
     folder `into`, with the same folders below it, or with `in_place` to where the models are. With neither, nothing is written, as
-    in `check_convertible`. `executor` is any executor of `concurrent.futures`; the default is one with a process for each core.
+    in `check_convertible`. Models in memory are a mapping of their names to them; the `model` of each report is the result, if
+    there is one. `executor` is any executor of `concurrent.futures`; the default is one with a process for each core.
     With any executor, each model is converted in a process of its own. `timeout`, in seconds, is for one model; `memory`, in bytes,
     bounds the estimated need of all models that are converted at the same time.
 
@@ -50,17 +53,23 @@ def convert_many(
     converted: SplitRewriteError where there are no models, or a file would be written that is also read, or written twice;
     ArgumentError or TypeError for wrong arguments.
     """
-    paths = arguments.paths("inputs", inputs)
+    in_memory = arguments.models("inputs", inputs) if isinstance(inputs, Mapping) else None
+    paths = [] if isinstance(inputs, Mapping) else arguments.paths("inputs", inputs)
     if into is not None:
         arguments.check_path("into", into)
     if in_place and into is not None:
         raise ArgumentError("into and in_place exclude each other")
+    if in_memory is not None and (in_place or into is not None):
+        raise ArgumentError("into and in_place are for files; the results of models in memory are in the reports")
     target, options = checked(target_opset, compare, options)
     arguments.check_limit("timeout", timeout)
     arguments.check_limit("memory", memory)
     request = Request(target, compare, options, timeout, memory)
     check_sendable(request)
     folder = None if into is None else os.path.join(into, "")
+    if in_memory is not None:
+        require_custom_operators(options)
+        return run([Task(name, None, name, model=model) for name, model in in_memory.items()], request, executor)
     tasks = plan(paths, folder, in_place, lambda tasks: [*files_of_options(options), *kept_files(tasks, options)])
     require_custom_operators(options)
     return run(tasks, request, executor)
@@ -137,7 +146,9 @@ def _report(future: Future[ModelReport], task: Task) -> ModelReport:
         return future.result()
     except (Exception, CancelledError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        return ModelReport(task, failed(task, RuntimeError(f"the executor did not finish it: {reason}"), INTERNAL_ERROR))
+        return ModelReport(
+            task._replace(model=None), failed(task, RuntimeError(f"the executor did not finish it: {reason}"), INTERNAL_ERROR)
+        )
 
 
 class Admission:

@@ -26,14 +26,22 @@ def memory_need(task: Task, request: Request) -> int:
 
     The size of a model at a URI is unknown before it is downloaded, so it counts as the whole memory limit.
     """
+    if task.model is not None:
+        weights = sum(len(tensor.raw_data) for tensor in task.model.graph.initializer)
+        return _need(task.model.ByteSize() - weights, weights, request, is_converted=True)
     if is_uri(task.source):
         return request.memory or 0
     try:
         graph, weights = _sizes(task.source)
     except SplitRewriteError:
         return _PROCESSES  # it cannot be read, and will be refused
+    return _need(graph, weights, request, is_converted=task.destination is not None)
+
+
+def _need(graph: int, weights: int, request: Request, *, is_converted: bool) -> int:
+    """The bytes of memory for a model whose graph and weights have these sizes in bytes."""
     runs_whole = request.compare in ("model", "required") or (request.compare == "auto" and graph + weights <= WHOLE.bytes)
-    is_run = task.destination is not None and runs_whole
+    is_run = is_converted and runs_whole
     return _PROCESSES + _PER_GRAPH_BYTE * graph + (_PER_WEIGHT_BYTE * weights if is_run else 0)
 
 

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 
 from ..cached import cached_property
 from ..conversion.options import Comparing, Options, files_of_options
@@ -59,6 +60,8 @@ class Task(NamedTuple):
     earlier: Document | None = None
     problem: str = ""
     """Why there is nothing to convert, such as a folder that cannot be read; "" for a model."""
+    model: onnx.ModelProto | None = None
+    """The model, if it is in memory; then `source` is only its name, and the result is in memory, too."""
 
 
 def kept_files(tasks: Sequence[Task], options: Options) -> list[NamedFile]:
@@ -78,15 +81,17 @@ class ModelReport:
     document: Document
     page: str | None = None
     """The report as an HTML page, where the request asks for it."""
+    model: onnx.ModelProto | None = None
+    """The result, where the model was in memory; None where it was not converted."""
 
     @property
     def source(self) -> str:
-        """The file or URI of the model, as it was given or found."""
+        """The file or URI of the model, as it was given or found; the name of a model in memory."""
         return self.task.source
 
     @property
     def destination(self) -> str | None:
-        """The place of the result, also where it was not written; None for a dry run."""
+        """The place of the result, also where it was not written; None for a dry run, and for a model in memory."""
         return self.task.destination
 
     @property

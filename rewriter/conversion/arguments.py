@@ -76,6 +76,14 @@ def paths(name: str, value: object) -> list[str]:
     return [os.fspath(one) for one in found]
 
 
+def models(name: str, value: Mapping[Any, Any]) -> dict[str, onnx.ModelProto]:
+    """Return `value` as a mapping of names to models. Raises TypeError where it is none."""
+    for one, model in value.items():
+        if not isinstance(one, str) or not isinstance(model, onnx.ModelProto):
+            raise WrongTypeError(f"{name} has to map names to ModelProtos, not {_shown(one)} to {_kind(model)}")
+    return dict(value)
+
+
 def check_call(name: object, timeout: object, progress: object) -> None:
     """Raises TypeError and ArgumentError where the limits of a call are not possible."""
     check_kind("name", name, str, "a str")

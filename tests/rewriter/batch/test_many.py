@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from helpers import model
 from zoo import by_name
@@ -87,6 +90,12 @@ def test_models_that_share_a_data_file_lose_nothing_in_place(tmp_path, external_
         ({"compare": "maybe"}, ArgumentError, "not 'maybe'"),
         ({"into": 7}, TypeError, "into has to be a path (str or os.PathLike), not int"),
         ({"into": "out", "in_place": True}, ArgumentError, "into and in_place exclude each other"),
+        ({"inputs": {"m": b"model"}}, TypeError, "inputs has to map names to ModelProtos, not 'm' to bytes"),
+        (
+            {"inputs": {}, "into": "out"},
+            ArgumentError,
+            "into and in_place are for files; the results of models in memory are in the reports",
+        ),
         ({"timeout": 0}, ArgumentError, "timeout has to be above 0, not 0"),
         ({"memory": "4GB"}, TypeError, "memory has to be a number or None, not '4GB'"),
     ],
@@ -102,6 +111,36 @@ def test_any_executor(zoo, tmp_path, kind):
     with kind(1) as executor:
         reports = by_name(convert_many([zoo], 5, into=tmp_path / "out", executor=executor))
     assert {name: report.exit_status for name, report in reports.items()} == {"good.onnx": 0, "refused.onnx": 1, "garbage.onnx": 2}
+    apart._children.close()
+    apart._children = apart.Children()
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor], ids=["none", "threads"])
+def test_models_in_memory(executor):
+    """The results are in the reports, in which the models that were given are not."""
+    split = "g (float[N,4] x) => (float[N,2] y, float[N,2] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"
+    concat = "g (string[2] x) => (string[2] y) { y = StringConcat (x, x) }"
+    given = {"split": model(split, 18), "refused": model(concat, 20), "invalid": onnx.ModelProto()}
+    bytes_before = {name: each.SerializeToString() for name, each in given.items()}
+    with nullcontext() if executor is None else executor(1) as chosen:
+        reports = {report.source: report for report in convert_many(given, 13, executor=chosen)}
+    assert {name: report.outcome for name, report in reports.items()} == {
+        "split": "converted",
+        "refused": "not convertible",
+        "invalid": "unusable",
+    }
+    assert [blocker.op_type for blocker in reports["refused"].blockers] == ["StringConcat"]
+    assert reports["refused"].model is reports["invalid"].model is reports["split"].task.model is None
+    result = reports["split"].model
+    assert result is not None
+    assert [entry.version for entry in result.opset_import] == [13]
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    y, z = ort.InferenceSession(result.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_array_equal(y, x[:, :2])
+    np.testing.assert_array_equal(z, x[:, 2:])
+    assert bytes_before == {name: each.SerializeToString() for name, each in given.items()}
+    assert reports["split"].document["comparison"]["status"] == "equal"
+    assert pickle.loads(pickle.dumps(reports["split"])).model == result
     apart._children.close()
     apart._children = apart.Children()
 
