@@ -12,7 +12,7 @@ from ..errors import Blocker
 from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
 
-_NOT_ALLOWED = code_of("… does not allow it: …")
+_NOT_ALLOWED = "… does not allow it: …"
 OLDEST_OF_LISTS = 7
 """The opset before which operators spread their operands by attributes: no list that takes newer ones is met by these forms."""
 MOST_IN_VAIN = 3
@@ -37,7 +37,7 @@ def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restri
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:
     """Whether the blocker, met at opset `tried`, is certain to be in the way at `opset`, too."""
-    if blocker.code != _NOT_ALLOWED or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
+    if blocker.code != code_of(_NOT_ALLOWED) or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
         return False
     named = {blocker.op_type, *re.findall(r"\w+", blocker.reason)} & transitions.all_operators()
     return all(transitions.is_restamp(op_type, tried, opset) for op_type in named)
