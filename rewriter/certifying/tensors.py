@@ -109,7 +109,7 @@ def _count_term() -> None:
     if left is None:
         return
     if left <= 0:
-        raise NotModelledError("its elements are said in too many terms")
+        raise NotModelledError("its elements need too many terms")
     _LEFT.set(left - 1)
 
 

@@ -358,7 +358,7 @@ def _is_found_different(original: ModelProto, result: ModelProto) -> bool:
         paths = [Path(folder, f"{name}.onnx") for name in ("original", "result")]
         for path, model in zip(paths, (original, result), strict=True):
             path.write_bytes(model.SerializeToString())
-        return compare(*paths).status == "different"
+        return compare(*paths, thorough=True).status == "different"
 
 
 def _inferred(model: ModelProto) -> ModelProto:

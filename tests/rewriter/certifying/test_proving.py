@@ -579,7 +579,7 @@ def test_a_value_of_too_many_terms_is_given_up() -> None:
     after = convert_version(before, 13, compare="off").model
     found = certify(before.SerializeToString(), after.SerializeToString())
     assert [output.is_proved for output in found.outputs] == [False, False, True, True]
-    assert str(found.outputs[0]) == "'y' is not proved: its elements are said in too many terms"
+    assert str(found.outputs[0]) == "'y' is not proved: its elements need too many terms"
 
 
 @pytest.mark.parametrize("name", FALSE)
