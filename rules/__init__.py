@@ -1,7 +1,8 @@
 """One module for each operator, with all rules that convert it up or down. Importing this package registers all rules.
 
 `many/` has rules that are the same for many operators, `simplify/` rules that apply at any opset, `avoid/` rules for single
-runtimes, `microsoft/` rules for onnxruntime's own operators, and `shared/` helper functions without rules.
+runtimes, `modern/` rules that write newer operators, `microsoft/` rules for onnxruntime's own operators, and `shared/` helper
+functions without rules.
 """
 
 from __future__ import annotations

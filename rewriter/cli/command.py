@@ -191,6 +191,12 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     "is an error. With --for, this happens by itself for a runtime without onnxruntime's operators.",
 )
 @click.option(
+    "--modernize",
+    is_flag=True,
+    help="Write operators of the target opset for nodes that spell them out: LayerNormalization (17), Gelu (20), RMSNormalization "
+    "and Attention (23). Last bits may change. A runtime of --for whose operators are listed keeps its own forms.",
+)
+@click.option(
     "--unpack-at-run-time",
     is_flag=True,
     help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and unpack them in the graph.",

@@ -76,6 +76,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("--dry-run", "-t 13 --dry-run model.onnx", "write nothing; say what can be converted, and how far"),
         Entry("--no-clobber", "-t 13 --no-clobber model.onnx new.onnx"),
         Entry("--minimal", "-t 18 --minimal model.onnx new.onnx"),
+        Entry("--modernize", "-t 23 --modernize model.onnx new.onnx", "write newer operators for what spells them out"),
         Entry("--assume-opset", "-t 13 --assume-opset 18 model.onnx out.onnx"),
         Entry("--ir-version", "-t 13 --ir-version 8 model.onnx out.onnx"),
         Entry("--external-data", "-t 13 --external-data split model.onnx out.onnx", "where the weights go"),

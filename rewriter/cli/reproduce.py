@@ -32,7 +32,17 @@ reproduced.onnx by default. The exit status is 1 where MODEL is converted withou
 """
 _OPTIONS = (
     *("target_opset", "minimal", "for_runtimes", "no_fallback", "ir_version", "overwrite_input_shape", "declare", "only", "skip"),
-    *("assume_opset", "strict", "require_valid", "semantics", "allow", "standard", "unpack_at_run_time", "external_data"),
+    *(
+        "assume_opset",
+        "strict",
+        "require_valid",
+        "semantics",
+        "allow",
+        "standard",
+        "modernize",
+        "unpack_at_run_time",
+        "external_data",
+    ),
     *(
         "compare",
         "compare_budget",

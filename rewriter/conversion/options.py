@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from ...rules import microsoft
+from ...rules import microsoft, modern
 from ...rules.shared.contrib import DOMAIN
 from ..bridge.opening import is_pattern
 from ..checks import validity
@@ -113,6 +113,8 @@ class Options:
     """Whether nothing is changed that need not be for the target or the runtimes: the model is simplified only if nothing else
     converts it.
     """
+    modernize: bool = False
+    """Whether nodes that spell out an operator of the target opset, such as LayerNormalization, become this operator."""
     isolation: Isolation = "process"
     """Where onnx's checker and shape inference run. "in-process" starts no process: a crash of theirs ends the caller's, and models
     are not run, so that nothing is compared (docs/embedding.md).
@@ -128,7 +130,7 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify"):
+        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify", "modernize"):
             arguments.check_kind(name, getattr(self, name), bool, "True or False")
         if self.certify:
             from ..certifying.proving import require_solver  # imports what starts processes
@@ -290,12 +292,13 @@ def patterns_of(options: Options) -> list[RewriteRule]:
 
 
 def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
-    """The rules for this conversion alone: those of the user, and then those of this package for onnxruntime's operators, where the
-    options ask for ONNX's own operators only, or a runtime does not have them.
+    """The rules for this conversion alone: those of the user, and then those of this package that the options ask for: for
+    onnxruntime's operators, where the result may have ONNX's own only, or a runtime does not have them; and for newer operators.
 
     Raises: ArgumentError where one is not a rule, or could never be used.
     """
     ours = functions_in(microsoft) if options.standard or (demands is not None and demands.lacks(DOMAIN)) else []
+    ours += functions_in(modern) if options.modernize else []
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])
 
 

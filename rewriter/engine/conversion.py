@@ -141,7 +141,8 @@ class Engine(Walk):
                 self._require_allowed(node)
             self._descend(node, scope.target)
             return [proto]
-        is_converted = route is FOREIGN or route.step or route.is_restricted or proto.op_type in GRAPH_HOLDERS
+        is_demanded = route.is_restricted or route.modernizations
+        is_converted = route is FOREIGN or route.step or is_demanded or proto.op_type in GRAPH_HOLDERS
         opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
         node = Task(proto, scope, opset, source_index)
         if not (is_converted or route.may_simplify(node)):
@@ -272,6 +273,9 @@ class Engine(Walk):
                     continue
                 simplified = op_type
                 if route.step is None:
+                    if self._fitting is None and self._modernize(node, route):
+                        made = True
+                        continue
                     if self._avoidance.avoid(node, route, avoided):
                         made = True
                         continue
@@ -311,6 +315,10 @@ class Engine(Walk):
                 node.kept = reason
                 self.notes.left(node, str(reason))
         return False
+
+    def _modernize(self, node: Task, route: Route) -> bool:
+        """Try each rule that writes a newer operator; True as soon as one did."""
+        return any(self._rules.apply(rule, node) for rule in route.modernizations)
 
 
 def _run_trial(

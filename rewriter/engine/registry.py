@@ -11,6 +11,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
     @fewer_axes("Transpose", opset=13)   the same node with fewer dimensions, for runtimes whose list limits their number
     @in_int32("Gather", opset=13)   the same node on int32 instead of int64, for runtimes whose list does not allow int64
+    @modernize("Mul", opset=20)  a node and those before it, which spell out a newer operator, become this one
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
     @adopt("ImageScaler", opset=7)   an operator that ONNX does not have, and runtimes do, becomes nodes written for opset 7
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
@@ -18,7 +19,8 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 
 The decorators store the rule in the function. The rules of this package are in `registry`, and used in every conversion, but for
-those that `replace`; rules of others are used only in conversions whose options name them (`rules_of`, `Registry.extended`).
+those that `replace` or `modernize`; rules of others are used only in conversions whose options name them (`rules_of`,
+`Registry.extended`).
 """
 
 from __future__ import annotations
@@ -45,8 +47,21 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Kind = Literal[
-    "upgrade", "downgrade", "decompose", "simplify", "avoid", "express", "fewer_axes", "in_int32", "replace", "widen", "adopt"
+    "upgrade",
+    "downgrade",
+    "decompose",
+    "simplify",
+    "avoid",
+    "express",
+    "fewer_axes",
+    "in_int32",
+    "modernize",
+    "replace",
+    "widen",
+    "adopt",
 ]
+_ASKED_FOR: Collection[Kind] = ("modernize", "replace")
+"""The kinds of rules that a conversion uses only where its options ask for them."""
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
 EVERY_OPERATOR = "all operators"
@@ -92,7 +107,7 @@ class Rule(NamedTuple):
 
 _Key: TypeAlias = tuple[Kind, str, int]
 """The kind of a rule, its operator, and for a transition the version."""
-_SEVERAL: Collection[Kind] = ("simplify", "avoid", "express")
+_SEVERAL: Collection[Kind] = ("simplify", "avoid", "express", "modernize")
 """The kinds of which an operator may have several rules."""
 
 
@@ -149,6 +164,10 @@ class Registry:
     def expressions(self, op_type: str) -> list[Rule]:
         """The rules that write `op_type` in another form, those for every operator last."""
         return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
+
+    def modernizations(self, op_type: str) -> list[Rule]:
+        """The rules that write a newer operator for what ends with a node of `op_type`."""
+        return self._rules.get(("modernize", op_type, 0), [])
 
     def adaptation(self, kind: Kind, op_type: str) -> Rule | None:
         """The rule of this kind for nodes of `op_type`; that for every operator where it has none of its own."""
@@ -209,7 +228,7 @@ def _register(
         for op_type in names:
             rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps)
             function.__dict__.setdefault(RULES, []).append(rule)
-            if kind != "replace" and function.__module__.startswith(_BUILT_IN):
+            if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
                 registry.add(rule)
         return function
 
@@ -293,6 +312,16 @@ def in_int32(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFu
     It does nothing where a number may not fit. It may put Casts around the node: one that nothing reads in the end goes.
     """
     return _register("in_int32", op_types, opset, True)
+
+
+def modernize(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = False, sums: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule that writes one operator of `opset` for a node and those before it which spell it out.
+
+    It gets nodes that are in the form of the target, which has the operator, and does nothing where they compute anything else.
+    """
+    return _register("modernize", op_types, opset, exact, sums=sums)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

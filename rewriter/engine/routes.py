@@ -54,7 +54,7 @@ class Route:
     `step` is the first step that may change a node.
     """
 
-    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "modernizations", "simplifications", "step")
 
     def __init__(
         self,
@@ -62,9 +62,11 @@ class Route:
         step: Step | None,
         avoidances: tuple[Rule, ...] = (),
         is_restricted: bool = False,
+        modernizations: tuple[Rule, ...] = (),
     ) -> None:
         self.simplifications = simplifications
         self.avoidances = avoidances
+        self.modernizations = modernizations
         self.is_restricted = is_restricted
         """Whether a runtime may refuse these nodes in the form that they have at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
@@ -138,9 +140,12 @@ class Routes:
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
         restrictions = self._restrictions
         is_restricted = bool(avoidances or restrictions.may_refuse(op_type))
-        if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
+        modern = tuple(
+            rule for rule in self._registry.modernizations(op_type) if rule.version <= target and self._selection.allows(rule.name)
+        )
+        if step is None and not (simplifications or is_restricted or modern) and op_type not in GRAPH_HOLDERS:
             return None
-        return Route(simplifications, step, avoidances, is_restricted)
+        return Route(simplifications, step, avoidances, is_restricted, modern)
 
     def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Step | None:
         """The first step that may change a node; None where every node reaches the target unchanged."""
