@@ -69,6 +69,8 @@ class Interpreter:
         """The values of the result that are computed in another way, and why they are not proved, None where they are."""
         self.doubts: dict[str, str] = {}
         """For values of the result that depend on one that is not proved, which one."""
+        self._behind_changes: set[str] = set()
+        """The values of the result that depend on one that is computed in another way, proved or not."""
 
     def read_original(self, model: ModelProto) -> None:
         """Compute with the nodes of the original; what they require is taken to hold."""
@@ -160,8 +162,12 @@ class Interpreter:
         return other
 
     def _spread_doubts(self, node: NodeProto) -> None:
+        read = [*reads(node)]
+        is_behind = not self._behind_changes.isdisjoint(read)
         for name in filter(None, node.output):
-            self._note_doubt(name, reads(node))
+            self._note_doubt(name, read)
+            if is_behind or name in self.changes:
+                self._behind_changes.add(name)
 
     def _note_doubt(self, name: str, read: Iterable[str]) -> None:
         """Note whether the value `name` is not proved, or one of those that are `read` to make it."""
@@ -194,13 +200,26 @@ class Interpreter:
 
     def _outputs(self, step: Step, side: Reading) -> Sequence[Value]:
         """The outputs of a node; those of the result that are not proved are noted."""
-        if step.key not in self._made:
+        is_new = step.key not in self._made
+        if is_new:
             self._kept += step.read
             self._made[step.key] = self._computed(step, side)
         made = self._made[step.key]
         if made.problem is not None:
             self.changes.update({name: made.problem for name in step.node.output if name})
-        return made.outputs
+        is_changed = is_new or not self._behind_changes.isdisjoint(reads(step.node))
+        return self._collected(step, made.outputs) if side.is_result and is_changed and step.contents else made.outputs
+
+    def _collected(self, step: Step, outputs: Sequence[Value]) -> Sequence[Value]:
+        """The outputs of a Loop that is another one in the result, or reads what is. What it collects in no turn has the
+        lengths that a runtime infers of its body, and that may be others for another body, or for values of other nodes.
+        """
+        first = _first_collected(step)
+        if first >= len(outputs):
+            return outputs
+        problem = UnprovenError("in no turn it has the lengths that a runtime infers")
+        self.changes.update({name: problem for name in step.node.output[first:] if name})
+        return [*outputs[:first], *(Disputed() for _ in outputs[first:])]
 
     def _computed(self, step: Step, side: Reading) -> _Made:
         is_disputed = False
@@ -346,7 +365,9 @@ class Interpreter:
         is_unread = side.calls_function(step.node) or (side.is_result and step.contents)  # its nodes may be disputed, too
         if is_unread or any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
             return [Disputed() for _ in step.node.output]
-        return [self._value_of(side.types.get(name)) for name in step.node.output]
+        first = _first_collected(step)  # of lengths that are inferred, runtimes know less in no turn
+        made = [self._value_of(side.types.get(name)) for name in step.node.output[:first]]
+        return [*made, *(Disputed() for _ in step.node.output[first:])]
 
     def _value_of(self, kind: TypeProto | None) -> Value:
         shape = None if kind is None else type_protos.shape_of(kind)
@@ -369,6 +390,24 @@ class _Made(NamedTuple):
 def _bodies(node: NodeProto) -> list[tuple[str, GraphProto]]:
     """The bodies of a node with the names of their attributes, in the order of these."""
     return sorted(subgraphs(node), key=lambda pair: pair[0])
+
+
+def _first_collected(step: Step) -> int:
+    """The number of the first output of a Loop that is collected over its turns, if there may be none; else that of all outputs.
+    Runtimes run no Scan without a turn.
+    """
+    is_loop = step.node.op_type == "Loop" and step.node.domain in DEFAULT_DOMAINS
+    return len(step.node.input) - 2 if is_loop and not _takes_a_turn(step.inputs) else len(step.node.output)
+
+
+def _takes_a_turn(inputs: Sequence[Value | None]) -> bool:
+    """Whether a Loop with these inputs takes a turn: its number is absent or positive, and its condition absent or true."""
+    number, condition = (inputs[place] if place < len(inputs) else None for place in (0, 1))
+    if number is None and condition is None:
+        return True
+    turns, goes_on = (value.entries if isinstance(value, Tensor) else None for value in (number, condition))
+    is_positive = number is None or (turns is not None and turns.size == 1 and isinstance(turns.item(), int) and turns.item() > 0)
+    return is_positive and (condition is None or (goes_on is not None and goes_on.size == 1 and goes_on.item() is True))
 
 
 def _kept(value: Value) -> Value:

@@ -49,6 +49,29 @@ def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProt
     return _newly_named(original, result, inferred)
 
 
+def otherwise_collected(original: ModelProto, result: ModelProto) -> str:
+    """A Loop whose body declares other lengths of an output in the result; "" where there is none. In no turn runtimes take the
+    lengths that are declared, or that they infer, for those of what is collected.
+    """
+    before, after = (dict(_shapes_of_loops(model.graph, ())) for model in (original, result))
+    return next((place[-1] for place, shapes in before.items() if after.get(place, shapes) != shapes), "")
+
+
+def _shapes_of_loops(graph: GraphProto, place: Place) -> Iterator[tuple[Place, list[list[int | None] | None]]]:
+    """The shapes that bodies of Loops declare of their outputs, with None for lengths that are symbols."""
+    for node in graph.node:
+        for name, inner in subgraphs(node):
+            here = (*place, name, next(filter(None, node.output), ""))
+            if node.op_type == "Loop":
+                yield here, [_lengths(value.type) for value in inner.output]
+            yield from _shapes_of_loops(inner, here)
+
+
+def _lengths(kind: TypeProto) -> list[int | None] | None:
+    shape = type_protos.shape_of(kind)
+    return None if shape is None else [dim if isinstance(dim, int) else None for dim in shape]
+
+
 def _newly_named(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
     """A value with a symbol in the result that neither the original nor inference from its inputs has; "" where there is none.
 

@@ -18,7 +18,7 @@ from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import is_known_of_loops, newly_declared
+from .model_reader import is_known_of_loops, newly_declared, otherwise_collected
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -60,6 +60,9 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
         return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
+    other = otherwise_collected(models[0], models[1])
+    if other:
+        return Certificate((), (), "", f"the result declares other lengths in the body of '{other}' than the original")
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
         request = json.dumps([*(model.SerializeToString().hex() for model in prepared), seconds]).encode()

@@ -34,6 +34,7 @@ def constants(model: onnx.ModelProto) -> set[str]:
         graph = pending.pop()
         if isinstance(graph, onnx.GraphProto):
             stored.update(tensor.name for tensor in graph.initializer)
+            computed.update(value.name for value in graph.input if graph is not model.graph)
         for node in graph.node:
             (stored if node.op_type == "Constant" else computed).update(node.output)
             pending += [inner for _, inner in subgraphs(node)]

@@ -13,7 +13,7 @@ from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from ..process import child_call
-from . import unread
+from . import carried_lists, unread
 from .foreign import models, registered, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import (
@@ -42,6 +42,12 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
     inferred = _infer_isolated(serialized)
+    has_lists = carried_lists.may_be_carried(serialized)
+    if inferred is not None and has_lists:
+        shorter = carried_lists.without_elements(onnx.ModelProto.FromString(serialized), inferred)
+        if shorter is not None:
+            serialized = shorter.SerializeToString()
+            inferred = _infer_isolated(serialized)
     may_err = may_be_wrong_in(serialized, _oldest_opset(model))
     while may_err and inferred is not None and (wrong := wrongly_inferred(inferred)):
         serialized = hidden(serialized, wrong, replaced)
@@ -51,6 +57,8 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     rounds = models.rounds(model, serialized)
     while rounds and inferred is not None and models.state_types(inferred, infer_node):
         inferred, rounds = _infer_isolated(inferred.SerializeToString()), rounds - 1
+    if inferred is not None and has_lists:
+        carried_lists.restore(inferred)
     if inferred is not None and replaced:
         take_stand_ins_back(inferred, replaced)
     return inferred

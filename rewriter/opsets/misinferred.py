@@ -15,6 +15,7 @@ from ..onnx_model.all_nodes import constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
+from .scoped import scoped_nodes
 from .type_protos import Shape, is_known, shape_of, shapeless
 
 _Data = TypeVar("_Data")
@@ -177,22 +178,9 @@ def _element(kind: TypeProto) -> TypeProto:
 
 def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
     """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
-    types: dict[str, TypeProto] = {}
-    data: dict[str, TensorProto] = {}
-    pending: list[onnx.GraphProto] = [model.graph]
-    while pending:
-        graph = pending.pop()
-        for values in (graph.value_info, graph.output, graph.input):
-            types.update((value.name, value.type) for value in values)
-        types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
-        data.update((t.name, t) for t in graph.initializer if not t.external_data)
-        data.update(
-            (node.output[0], a.t) for node in graph.node if node.op_type == "Constant" for a in node.attribute if a.name == "value"
-        )
-        pending += [inner for node in graph.node for a in node.attribute if a.type in GRAPH_TYPES for inner in (a.g, *a.graphs)]
     return {
         index: certain_types(node, types, {name: types[name] for name in node.output if name in types})
-        for index, (node, _) in enumerate(nodes_with_opset(model))
+        for index, (node, types, data) in enumerate(scoped_nodes(model))
         if is_wrongly_inferred(node, types, types, data)
     }
 
@@ -326,6 +314,11 @@ def _range_errs(found: _Inferred) -> bool:
         return bool(np.ceil(differences[0] / np.float64(delta[0])) != np.ceil(differences[1] / np.float64(delta[0])))
 
 
+def _scalar_errs(found: _Inferred) -> bool:
+    """Whether the data is a scalar: by onnx the place of its element has no number, in runtimes it has one."""
+    return found.inputs.get(0) == ()
+
+
 def _branches_err(found: _Inferred) -> bool:
     """Whether the inference of an If took a length of one branch for that of both, as below opset 11."""
     branches = [attribute.g for attribute in found.node.attribute if attribute.type in GRAPH_TYPES]
@@ -366,5 +359,6 @@ _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "one_branch": _branches_err,
     "scaled_lengths": _scale_errs,
     "length_of_floats": _range_errs,
+    "place_of_a_scalar": _scalar_errs,
 }
 """The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, or those of one reading alone."""

@@ -132,7 +132,9 @@ def in_common(a: TypeProto, b: TypeProto) -> TypeProto:
 
 
 def shapeless(kind: TypeProto) -> TypeProto:
-    """The type of a tensor, or of a sequence of tensors, without its shape."""
+    """The type of a tensor, or of a sequence or an optional of them, without its shape."""
+    if kind.HasField("optional_type"):
+        return TypeProto(optional_type=TypeProto.Optional(elem_type=shapeless(kind.optional_type.elem_type)))
     if kind.HasField("sequence_type"):
         return TypeProto(sequence_type=TypeProto.Sequence(elem_type=shapeless(kind.sequence_type.elem_type)))
     return TypeProto(tensor_type=TypeProto.Tensor(elem_type=kind.tensor_type.elem_type))

@@ -266,6 +266,10 @@ DRAWS = "g (float[N] X) => (float[K] y) <int64 n = {3}, float r = {0.5}, bool t 
 SHADOWING = '<ir_version: 9, opset_import: ["" : 17, "%s" : 1]> g (float[N] X) => (float[K] y) { y = %s.%s(X) } <domain: "%s", opset_import: ["" : 17]> %s (x) => (r) { r = Neg(x) }'
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
+COLLECTS = "g (float[N] X, int64 n) => (int64[K] y) <int64[1] c = {3}, int64 p = {0}> { q = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) %s }> y = Shape(q) }"
+RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) { y = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
+TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
+PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
 FALSE = {
     "a captured name that is an input too": (HEAD + LOOP % ("a", "b", "a, b"), HEAD + LOOP % ("p", "a", "p, a")),
     "a function of the same name in a branch": (BRANCHES % "Relu", BRANCHES % "Neg"),
@@ -453,6 +457,46 @@ FALSE = {
         HEAD + "g (float[N,3] X) => (int64[K] y) { h = Shape(X) p = ReduceProd<keepdims = 2>(h) y = Shape(p) }",
         HEAD + "g (float[N,3] X) => (int64[K] y) <int64[1] c = {1}> { y = Identity(c) }",
     ),
+    "what a Loop collects in no turn, of a value that inference does not follow": (
+        HEAD + COLLECTS % "z = ConstantOfShape(c)",
+        HEAD + COLLECTS % "s = SequenceConstruct(c) d = SequenceAt(s, p) z = ConstantOfShape(d)",
+    ),
+    "the length of what a Loop collects in no turn": (
+        HEAD
+        + "g (float[N] X, int64 n) => (int64 y) <int64 o = {1}> { q = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) c = Constant<value = int64[1] {3}>() d = Add(c, c) e = Sub(d, c) z = ConstantOfShape(e) }> s = Shape(q) y = Gather(s, o) }",
+        HEAD + "g (float[N] X, int64 n) => (int64 y) <int64 c = {3}> { y = Identity(c) }",
+    ),
+    "a length that a Loop does not declare any more": (
+        HEAD + RESHAPES % "3",
+        HEAD + RESHAPES % "R",
+    ),
+    "the place of a scalar that is not 0": (
+        HEAD + "g (float X) => (int64 y) <int64 z = {0}> { u = NonZero(X) s = Shape(u) y = Gather(s, z) }",
+        HEAD + "g (float X) => (int64 y) <int64 z = {0}> { y = Identity(z) }",
+    ),
+    "an element of a list that a Loop carries": (
+        HEAD
+        + "g (float[3] X, float[4] Z, int64 n) => (int64[K] y) <int64 p = {-1}> { q = SequenceConstruct(X) s = Loop(n, , q) <body = bd (int64 i, bool c, seq(float[P]) t) => (bool co, seq(float[P]) u) { co = Identity(c) u = SequenceInsert(t, Z) }> e = SequenceAt(s, p) y = Shape(e) }",
+        HEAD + "g (float[3] X, float[4] Z, int64 n) => (int64[K] y) <int64[1] c = {3}> { y = Identity(c) }",
+    ),
+    "a name of two values in two branches": (
+        HEAD + TWO_BRANCHES % "w = Neg(X) q = MaxPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(w) s = Shape(q)",
+        HEAD + TWO_BRANCHES % "c = Constant<value = int64[3] {1, 1, 3}>() s = Identity(c)",
+    ),
+    "a parameter of a body with the name of a constant elsewhere": (
+        HEAD
+        + PARAMETER
+        % "c = Constant<value = float[2,3] {1,2,3,4,5,6}>() h = Shape(c) e = Constant<value = int64[1] {2}>() t = Slice(h, j, e) u = Expand(v, t) s = Shape(u)",
+        HEAD + PARAMETER % "s = Constant<value = int64[2] {2, 3}>()",
+    ),
+    "a window behind the data, of onnxruntime's own": (
+        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (uint8[1,2,2] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<ceil_mode = 1, kernel_shape = [1], strides = [2]>(X) y = Shape(p) }',
+        HEAD + "g (uint8[1,2,2] X) => (int64[K] y) <int64[3] c = {1, 2, 2}> { y = Identity(c) }",
+    ),
+    "heads of two sizes": (
+        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) { o, p = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 4]>(X, W, B) y = Shape(p) }',
+        HEAD + "g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) <int64[5] c = {2, 1, 2, 1, 4}> { y = Identity(c) }",
+    ),
 }
 """Pairs of models that differ, each in a way of its own."""
 
@@ -476,6 +520,7 @@ REFUSED = {
     "a symbol that inference may make up": DECLARES % "w",
     "a length that is declared of a value that no node makes": DECLARES % "h",
     "a function with the name of onnxruntime's operator": "runtimes may have an operator of their own in place of the function",
+    "a length that a Loop does not declare any more": "the result declares other lengths in the body of 'y' than the original",
     "a function with the name of ONNX's operator": "runtimes may have an operator of their own in place of the function",
 }
 """Why nothing at all is proved of some of these pairs."""

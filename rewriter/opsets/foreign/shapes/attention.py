@@ -19,7 +19,8 @@ def projected(call: Call) -> Shapes:
     total = None if weights is None else weights[1]
     width = sizes[2] if sizes else total // 3 if isinstance(total, int) else None
     heads = call.attr("num_heads")
-    size = _quotient(sizes[0] if sizes else width, heads)
+    is_uneven = bool(sizes) and sizes[0] != sizes[2]  # runtimes disagree about the size of heads that keys and values share
+    size = None if is_uneven else _quotient(sizes[0] if sizes else width, heads)
     before = past[3] if past else None if call.has(4) else 0
     length = _sum(before, shape[1]) if not call.attr("past_present_share_buffer", 0) else before
     return [(*shape[:2], width), (2, shape[0], heads, length, size)]

@@ -91,6 +91,9 @@ def _slid(call: Call, shape: Shape | None, maps: Dimension, kernel: Shape) -> Sh
         elif auto.startswith("SAME"):
             sizes.append(-(-size // strides[axis]))
         else:
-            padded = size + (0 if auto == "VALID" else pads[axis] + pads[axis + count])
-            sizes.append(rounding((padded - dilations[axis] * (window - 1) - 1) / strides[axis]) + 1)
+            before, after = (0, 0) if auto == "VALID" else (pads[axis], pads[axis + count])
+            places = size + before + after - dilations[axis] * (window - 1) - 1
+            last = rounding(places / strides[axis])
+            is_doubtful = places < 0 or last * strides[axis] >= size + before  # a window that is too large, or behind the data
+            sizes.append(None if is_doubtful else last + 1)
     return (shape[0], maps, *sizes)
