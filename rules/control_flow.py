@@ -77,6 +77,11 @@ def branches_of_equal_shapes(node: Node) -> None:
         shapes = [_output_shape(branch, index) for branch in branches]
         if _differ(*shapes):
             _return_rows(node, index)
+        elif _is_one_length_known(*shapes):
+            raise Unconvertible(
+                f"before opset 11 runtimes take a length that one branch gives '{output}' for that of both, which it may not be",
+                "fix it with --overwrite-input-shape",
+            )
         elif not _are_known(*shapes):
             node.caution(
                 f"before opset 11 both branches have to give '{output}' the same shape, and it is not known whether they do"
@@ -138,16 +143,29 @@ def _differ(one: Shape | None, other: Shape | None) -> bool:
     return len(one) != len(other) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
 
 
+def _is_one_length_known(one: Shape | None, other: Shape | None) -> bool:
+    """Whether one shape has a number where the other has none."""
+    return (
+        one is not None
+        and other is not None
+        and any(isinstance(a, int) != isinstance(b, int) for a, b in zip(one, other, strict=True))
+    )
+
+
 def _are_known(one: Shape | None, other: Shape | None) -> bool:
     """Whether two shapes are fully known and equal."""
     return one is not None and one == other and None not in one
+
+
+_FOR_EVER = 1 << 53
+"""A trip count that no run comes to, and that a float64 holds: below opset 9 a Constant of larger integers does not load."""
 
 
 @downgrade("Loop", 11)
 def add_count_and_condition(node: Node) -> None:
     """An absent trip count becomes the largest int64, an absent condition true; a Loop without carried values carries a bool."""
     if not node.has_input(0):
-        node.set_input(0, node.op.int64(np.iinfo(np.int64).max))
+        node.set_input(0, node.op.int64(_FOR_EVER if node.target < 9 else np.iinfo(np.int64).max))
     if node.has_input(1):
         _carry_something(node)
         return

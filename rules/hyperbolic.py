@@ -16,8 +16,8 @@ from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
-_TINY = 1e-300
-"""A positive number that does not change the sum with any other float32: it keeps 0 / |0| from being NaN."""
+_LARGE = 1e38
+"""A float32 of which two bring every other number but 0 to 1 or beyond."""
 _NARROW = (TensorProto.FLOAT, TensorProto.FLOAT16)
 """The types for which double is accurate enough."""
 
@@ -84,8 +84,9 @@ def signed_log_of_sum(node: Node) -> None:
     lost = op.Sub(u, op.Sub(rounded, one))
     lost = op.Div(lost, rounded)
     log = op.Add(op.Log(rounded), lost)
-    sign = op.Div(x, op.Add(size, op.const(_TINY, np.float64)))
-    result = op.Cast(op.Mul(log, sign), to=TensorProto.FLOAT)
+    large = op.const(_LARGE, np.float32)
+    sign = op.Clip(op.Mul(op.Mul(finite, large), large), min=-1.0, max=1.0)
+    result = op.Mul(op.Cast(log, to=TensorProto.FLOAT), sign)
     infinite = op.Sub(finite, given)  # 0 subtracted keeps -0.0, and 0 added does not
     node.become.Cast(op.Sub(result, infinite), to=node.need_elem_type())
 

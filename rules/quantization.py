@@ -59,6 +59,7 @@ def divide_in_one_type(node: Node) -> None:
     """x and the scale are cast to the type in which they are divided; half precision is divided by a separate Div."""
     precision = node.pop_attr("precision", 0) or node.need_elem_type(_SCALE)
     if precision in _HALF:
+        node.rounds = node.target < 19  # onnxruntime drops the rounding of the quotient where it is cast to float
         _give_zero_point(node, of_scale=False)
         _quantize(node, node.pop_attr("block_size", 0), precision)
         return

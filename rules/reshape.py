@@ -36,15 +36,15 @@ def drop_allowzero(node: Node) -> None:
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, node.op.int64(np.where(shape == 0, -1, shape).tolist()))
     elif 0 in shape:
-        _expand_to_none(node, shape)
+        _expand_none(node, shape)
 
 
-def _expand_to_none(node: Node, shape: np.ndarray) -> None:
-    """Expand the data, which is certainly empty, to the rank of `shape`, with a 0 wherever `shape` has one."""
-    op = node.op
-    ones = op.int64((shape != 0).astype(int).tolist())
-    column = op.Reshape(node.input(0), op.int64([-1] + [1] * (len(shape) - 1)))
-    node.set_input(0, op.Expand(column, ones))
+def _expand_none(node: Node, shape: np.ndarray) -> None:
+    """Expand the data, which is certainly empty, to `shape`: a length of 1 may become 0."""
+    op, ones = node.op, np.ones(len(shape), int)
+    ones[np.argmin(shape != 0)] = -1
+    column = op.Reshape(node.input(0), op.int64(ones.tolist()))
+    node.become.Expand(column, op.int64(shape.tolist()))
 
 
 @downgrade("Reshape", 5)

@@ -25,6 +25,8 @@ def count_equal_windows(node: Node) -> None:
     op = node.op
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("older operators cannot compare strings")
+    if node.has_attr("pool_strings") and node.has_attr("pool_int64s"):
+        raise Unconvertible("it has a pool of strings and one of numbers, which has no meaning", "remove one of them")
     pool, places = _pool(node), np.array(node.attr("ngram_indexes"))
     mode, weights = node.attr("mode"), np.array(node.attr("weights") or [1.0] * len(places), np.float32)
     if len(weights) != len(places) or sum(map(len, pool.values())) != len(places):

@@ -267,6 +267,11 @@ def counted_padding(case: Case) -> bool:
     return case.opset < 7 or _rounds_up(case) or _pads_whole_windows(case)
 
 
+@defect("pads {op} although it states the shape of its output")
+def padding_beside_a_shape(case: Case) -> bool:
+    return bool(case.numbers("output_shape")) and any(case.numbers("pads"))
+
+
 @defect("counts what lies beyond the padding in the last windows of {op}")
 def counted_beyond_padding(case: Case) -> bool:
     return _is_older_onnxruntime(1, 29) and _rounds_up(case) and case.number("count_include_pad", 0) != 0

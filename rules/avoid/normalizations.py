@@ -43,8 +43,11 @@ def spread_scale(node: Node) -> None:
     for index in (1, 2):
         if not node.has_input(index) or node.shape(index) == tuple(node.dimension(axis) for axis in axes):
             continue
+        shape, stored = node.shape(index), node.constant(index)
+        if shape is None or len(shape) > len(axes):
+            what = "has more dimensions than are normalized, or an unknown number of them"
+            raise Unconvertible(f"'{node.input(index)}' {what}", "multiply and add behind the node")
         lengths = [node.need_dimension(axis) for axis in axes]
-        stored = node.constant(index)
         if stored is not None:
             node.set_input(index, node.op.const(np.broadcast_to(stored, lengths), stored.dtype))
         else:

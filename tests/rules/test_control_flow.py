@@ -8,7 +8,7 @@ from helpers import assert_compares_equal, assert_rewrites, assert_same, convert
 
 def branches(one, other, output="[N]"):
     return model(
-        f"g (bool c, float[2] x, float[3] z, float[M] m) => (float{output} y) {{ y = If (c) "
+        f"g (bool c, float[2] x, float[3] z, float[M] m, float[K] n) => (float{output} y) {{ y = If (c) "
         f"<then_branch = t () => (float{one[1]} p) {{ p = Relu ({one[0]}) }}, "
         f"else_branch = e () => (float{other[1]} q) {{ q = Neg ({other[0]}) }}> }}",
         11,
@@ -61,8 +61,15 @@ def test_an_if_in_a_branch_returns_a_row_as_well():
         assert run(result, {"c": np.array(c), "d": np.array(d), "x": x})[0] == expected
 
 
+def test_a_length_of_one_branch_alone_is_refused():
+    """onnxruntime's optimizer folds the Shape of what the If gives to [2], whatever M is."""
+    assert "a length that one branch gives 'y' for that of both, which it may not be" in refusal(
+        branches(("x", "[2]"), ("m", "[M]")), 10
+    )
+
+
 def test_a_caution_where_the_shapes_are_unknown():
-    report = convert_version(branches(("x", "[2]"), ("m", "[M]")), 10).report
+    report = convert_version(branches(("m", "[M]"), ("n", "[K]")), 10).report
     (message,) = [remark.message for remark in report.remarks if remark.kind == "warning"]
     assert "both branches have to give 'y' the same shape" in message
 
@@ -302,3 +309,14 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [7, 8])
+def test_an_absent_trip_count_in_the_oldest_opsets(target):
+    """A Constant of larger integers than 2^53 does not load there."""
+    text = (
+        "g (float x, float limit) => (float y) { t = Constant <value = bool {1}> () y = Loop (, t, x) <body = b (int64 i, bool c, float s) "
+        "=> (bool co, float so) { so = Add (s, s) co = Less (so, limit) }> }"
+    )
+    result = convert_version(model(text, 11), target).model
+    assert run(result, {"x": np.array(1, np.float32), "limit": np.array(20, np.float32)})[0] == 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
@@ -210,3 +211,16 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 4, 2), (2, 0, 0), (0, 3, 0)], ids=str)
+@pytest.mark.parametrize("target", [9, 13])
+def test_no_elements_have_their_shape_under_the_optimizer_of_onnxruntime(shape, target):
+    """It joins Reshapes, whose zeros copy lengths."""
+    dims, numbers = ",".join("ABCD"[: len(shape)]), ",".join(map(str, shape))
+    text = (
+        f"g (float[2,0,3] x) => (float[{dims}] y) <int64[{len(shape)}] s = {{{numbers}}}> {{ y = Reshape <allowzero = 1> (x, s) }}"
+    )
+    result = convert_version(model(text, 14), target).model
+    (y,) = ort.InferenceSession(result.SerializeToString()).run(None, {"x": np.zeros((2, 0, 3), np.float32)})
+    assert y.shape == shape

@@ -382,6 +382,10 @@ REFUSED: dict[str, Refusal] = {
         "g (bool c, float[2] x, float[3, 1] z) => (float s) {y = If(c)<then_branch = t () => (float[2] p) {p = Relu(x)}, else_branch = e () => (float[3, 1] q) {q = Neg(z)}> s = ReduceSum<keepdims = 0>(y)}",
         11, 10, "the branches give 'y' different shapes, which is allowed only from opset 11 on",
     ),
+    "a-length-of-one-branch": Refusal(
+        "g (bool c, float[2] x, float[M] z) => (float s) {y = If(c)<then_branch = t () => (float[2] p) {p = Relu(x)}, else_branch = e () => (float[M] q) {q = Neg(z)}> s = ReduceSum<keepdims = 0>(y)}",
+        11, 10, "before opset 11 runtimes take a length that one branch gives 'y' for that of both, which it may not be",
+    ),
     "three-dimensions-where-four-were": Refusal(
         "g (float[2, 3, 4] x, float[3] s, float[3] b) => (float[2, 3, 4] y) {y = InstanceNormalization(x, s, b)}",
         6, 5, "InstanceNormalization of opset 1 takes 4 dimensions, and 'x' has 3",

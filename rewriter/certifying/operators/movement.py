@@ -105,7 +105,11 @@ def joined(call: Call, tensors: Sequence[Tensor], axis: int) -> Tensor:
         raise NotModelledError("its inputs have different ranks")
     for other in others:
         pairs = [pair for place, pair in enumerate(zip(first.dims, other.dims, strict=True)) if place != axis]
-        call.require(terms.every(terms.equal(*pair) for pair in pairs), "that what is joined has the same other lengths")
+        are_equal = terms.every(terms.equal(*pair) for pair in pairs)
+        lengths = (*first.dims, *other.dims)
+        if not call.is_certain(are_equal) and not all(isinstance(length, int) and length > 0 for length in lengths):
+            raise DisputedError("runtimes do not compare the lengths of what is empty")
+        call.require(are_equal, "that what is joined has the same other lengths")
     ends = [terms.total(tensor.dims[axis] for tensor in tensors[: number + 1]) for number in range(len(tensors))]
     dims = (*first.dims[:axis], ends[-1], *first.dims[axis + 1 :])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import onnx
+import onnx.inliner
 
 from ...execution.messages import Failure
 from ...execution.model_client import Worker
@@ -53,6 +54,7 @@ class Describe(NamedTuple):
         given = {tensor.name for tensor in model.graph.initializer}
         given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
         inputs = model.graph.input
+        read = _without_functions(model)
         return Description(
             required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
             overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
@@ -63,11 +65,21 @@ class Describe(NamedTuple):
             lax=lax_operator(model),
             doubt=doubt(model),
             equal=equal_lengths(model),
-            readings=readings(model),
+            readings=readings(read),
             declared=tuple(value.SerializeToString() for value in model.graph.output),
             carries=carries_only(model),
             overrides=model.ir_version >= 4,
         )
+
+
+def _without_functions(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the nodes of its functions in place of their calls, as far as onnx can do that."""
+    if not model.functions:
+        return model
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except Exception:  # whatever onnx does not like in a function, which is none of the questions here
+        return model
 
 
 def description_of(worker: Worker, path: Path) -> Description | Failure:

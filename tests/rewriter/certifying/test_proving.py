@@ -493,6 +493,12 @@ FALSE = {
         '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (uint8[1,2,2] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<ceil_mode = 1, kernel_shape = [1], strides = [2]>(X) y = Shape(p) }',
         HEAD + "g (uint8[1,2,2] X) => (int64[K] y) <int64[3] c = {1, 2, 2}> { y = Identity(c) }",
     ),
+    "lengths beside an empty operand": (
+        HEAD
+        + "g (float[N,M] X) => (float[a,b] y, float[c,d] z) <int64[2] e = {0,0}> { o = ConstantOfShape(e) z = Concat<axis = 0>(X, o) y = Neg(X) }",
+        HEAD
+        + "g (float[N,M] X) => (float[a,b] y, float[c,d] z) <int64[2] e = {0,0}> { o = ConstantOfShape(e) z = Concat<axis = 0>(X, o) y = Abs(X) }",
+    ),
     "heads of two sizes": (
         '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) { o, p = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 4]>(X, W, B) y = Shape(p) }',
         HEAD + "g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) <int64[5] c = {2, 1, 2, 1, 4}> { y = Identity(c) }",

@@ -89,6 +89,7 @@ FALSE = {
     "one_causal_query": (23, "y, , = Attention<is_causal = 1>(x, x, x, , x, x)", "float[1,1,1,2] x", ""),
     "place_of_a_scalar": (13, "y = NonZero(x)", "float[2] x", ""),
     "padded_mask": (23, "y = Attention(x, x, x, m)", "float[1,1,2,2] x, float[2,2] m", ""),
+    "padding_beside_a_shape": (11, "y = ConvTranspose<output_shape = [4, 4]>(x, w)", "float[1,1,4,4] x, float[1,1,2,2] w", ""),
     "positions_in_float": (16, "y = GridSample(x, p)", "float[1,1,2,2] x, float[1,1,1,2] p", ""),
     "positions_in_the_output": (11, "y = MaxUnpool<kernel_shape = [2]>(x, i)", "float[1,1,1] x, int64[1,1,1] i", ""),
     "powers_in_double": (13, "a = Pow(x, x) b = Pow(z, two) c = Pow(z, three)", "int32[2] x, int64[2] z", "int64 two = {2}, float[1] three = {3}"),

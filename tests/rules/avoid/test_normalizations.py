@@ -9,6 +9,8 @@ import pytest
 from avoiding import converted, for_a_runtime
 from helpers import assert_rewrites, model, run
 
+from split_rewrite.rewriter import UnconvertibleError
+
 REWRITES = [
     (
         "normalizations.divide_by_the_bias",
@@ -47,3 +49,9 @@ def test_a_scale_of_one_element_computes_the_same(tmp_path: Path) -> None:
     result = converted(before, "LayerNormalization with a scale that is spread", tmp_path)
     feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4), "s": np.array([3], np.float32)}
     np.testing.assert_allclose(run(result, feeds)[0], run(before, feeds)[0], rtol=1e-5)  # onnxruntime rounds otherwise
+
+
+def test_a_scale_of_single_batches_is_refused(tmp_path: Path) -> None:
+    before = model("g (float[2,2,3] x, float[2,1,3] s) => (float[2,2,3] y) { y = LayerNormalization (x, s) }", 17)
+    with pytest.raises(UnconvertibleError, match="'s' has more dimensions than are normalized"):
+        converted(before, "LayerNormalization with a scale that is spread", tmp_path)
