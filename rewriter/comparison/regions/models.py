@@ -121,8 +121,10 @@ class RegionModels:
         old = [_inlined(_renamed(node, region.renamed), self._original.skeleton, budget) for node in region.old]
         new = [_inlined(node, self._result, budget) for node in region.new]
         stored = [_inlined_tensor(tensor, self._result, budget) for tensor in self._new_tensors(region).values()]
-        stored, links = _as_outputs(region, stored)
         (before, after), outputs = region.pair.opsets, _outputs(region)
+        if after < _LISTS_ARE_COPIED and any(_is_list(region.pair.type(name)) for name in region.aliases):
+            raise UnfitError(f"opset {after} has no node that copies a list")
+        stored, links = _as_outputs(region, stored)
         return (
             self._model(self._original.proto, old, inputs, constants, outputs, before),
             self._model(self._result.proto, [*new, *links], inputs, constants + stored, outputs, after),
@@ -342,6 +344,14 @@ def _inlined_tensor(tensor: TensorProto, skeleton: Skeleton, budget: _Budget) ->
     copy = TensorProto()
     copy.CopyFrom(tensor if payload is None else inline_copy(tensor, payload))
     return copy
+
+
+_LISTS_ARE_COPIED = 14
+"""The opset whose Identity copies sequences, and not tensors alone."""
+
+
+def _is_list(kind: TypeProto | None) -> bool:
+    return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
 
 
 def _as_outputs(region: Region, stored: list[TensorProto]) -> tuple[list[TensorProto], list[NodeProto]]:
