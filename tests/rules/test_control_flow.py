@@ -315,7 +315,7 @@ def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -
 def test_an_absent_trip_count_in_the_oldest_opsets(target):
     """A Constant of larger integers than 2^53 does not load there."""
     text = (
-        "g (float x, float limit) => (float y) { t = Constant <value = bool {1}> () y = Loop (, t, x) <body = b (int64 i, bool c, float s) "
+        "g (float x, float limit) => (float y) { t = Constant <value = bool {1}> () y = Loop (ABSENT, t, x) <body = b (int64 i, bool c, float s) "
         "=> (bool co, float so) { so = Add (s, s) co = Less (so, limit) }> }"
     )
     result = convert_version(model(text, 11), target).model

@@ -262,12 +262,12 @@ CALLED_BODY = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> m (float[N] X) 
 RANGE = "<int64 z = {0}, int64 o = {1}, int64 l = {3000000}>"
 NUMBERS = "g (float[N] X) => (bool y) <int64 z = {0}, int64 o = {1}, int64 d = {3000000}> { s = Size(X) e = Mul(s, d) r = Range(z, e, o) %s i = Cast<to = 6>(h) m = ReduceMin<keepdims = 0>(i) y = Cast<to = 9>(m) }"
 TWO_INPUTS = "g (float[N] X, float[%s] W, bool[L] k) => (float[K] y) %s { a = Exp(X) w = Compress(W, k) d = Abs(w) y = Concat<axis = 0>(a, d) }"
-DRAWS = "g (float[N] X) => (float[K] y) <int64 n = {3}, float r = {0.5}, bool t = {1}> { %s q, v = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[K] zz, float[K] ww) { co = Identity(cond) %s w = RandomNormalLike(X) ww = Identity(w) zz = Identity(z) }> m = ReduceMax<axes = [0], keepdims = 0>(q) k = ReduceMin<axes = [0], keepdims = 0>(q) y = Sub(m, k) }"
+DRAWS = "g (float[N] X) => (float[K] y) <int64 n = {3}, float r = {0.5}, bool t = {1}> { %s q, v = Loop(n, t) <body = bd (int64 i, bool cond) => (bool co, float[K] zz, float[K] ww) { co = Identity(cond) %s w = RandomNormalLike(X) ww = Identity(w) zz = Identity(z) }> m = ReduceMax<axes = [0], keepdims = 0>(q) k = ReduceMin<axes = [0], keepdims = 0>(q) y = Sub(m, k) }"
 SHADOWING = '<ir_version: 9, opset_import: ["" : 17, "%s" : 1]> g (float[N] X) => (float[K] y) { y = %s.%s(X) } <domain: "%s", opset_import: ["" : 17]> %s (x) => (r) { r = Neg(x) }'
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
-COLLECTS = "g (float[N] X, int64 n) => (int64[K] y) <int64[1] c = {3}, int64 p = {0}> { q = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) %s }> y = Shape(q) }"
-RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) { y = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
+COLLECTS = "g (float[N] X, int64 n) => (int64[K] y) <int64[1] c = {3}, int64 p = {0}, bool go = {1}> { q = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) %s }> y = Shape(q) }"
+RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) <bool go = {1}> { y = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
 TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
 PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
 FALSE = {
@@ -463,7 +463,7 @@ FALSE = {
     ),
     "the length of what a Loop collects in no turn": (
         HEAD
-        + "g (float[N] X, int64 n) => (int64 y) <int64 o = {1}> { q = Loop(n, , ) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) c = Constant<value = int64[1] {3}>() d = Add(c, c) e = Sub(d, c) z = ConstantOfShape(e) }> s = Shape(q) y = Gather(s, o) }",
+        + "g (float[N] X, int64 n) => (int64 y) <int64 o = {1}, bool go = {1}> { q = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) c = Constant<value = int64[1] {3}>() d = Add(c, c) e = Sub(d, c) z = ConstantOfShape(e) }> s = Shape(q) y = Gather(s, o) }",
         HEAD + "g (float[N] X, int64 n) => (int64 y) <int64 c = {3}> { y = Identity(c) }",
     ),
     "a length that a Loop does not declare any more": (
