@@ -27,6 +27,7 @@ from .inputs.original_runs import Plan, explain, hint_at_inputs, run_edges, run_
 from .inputs.samples import MAX_INPUT_BYTES, InputSpace, Samples
 from .judging.differences import is_empty, shape_of_value
 from .judging.evidence import Evidence
+from .judging.optimized import difference_when_optimized
 from .judging.outputs import agrees_with_either, are_equal, compare_outputs, evidence_of, unjudged, worst
 from .judging.result_runs import have_other_shapes, run_result
 from .judging.tolerance import EXACT, Tolerance
@@ -90,8 +91,8 @@ def compare(
         if isinstance(models, Comparison):
             return replace(models, seed=samples.seed)
         pair = pair._replace(costs=_costs(pair, models, budget))
-        tries_edges = thorough and edges and not samples.are_given
-        judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, tries_edges=tries_edges)
+        is_whole = thorough and edges
+        judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, is_whole=is_whole)
         with chosen.within(budget):  # what was read so far is needed to know the budget
             found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
     return replace(found, seed=samples.seed, saturated=judge.saturated)
@@ -159,7 +160,7 @@ class _Judge:
         semantics: Semantics | None,
         *,
         is_thorough: bool,
-        tries_edges: bool,
+        is_whole: bool,
     ) -> None:
         self._pair = pair
         self._models = models
@@ -167,7 +168,10 @@ class _Judge:
         self._engines = engines
         self._semantics = semantics
         self._is_thorough = is_thorough
-        self._tries_edges = tries_edges
+        self._tries_edges = is_whole and not models.spaces[0].is_given
+        self._tries_optimizer = is_whole and not any(
+            description.quantizes or description.readings.has_halves for description in (models.before, models.after)
+        )
         self._evidence = Evidence(pair, tolerance, models.before.readings.spread)
         assert pair.costs is not None
         self._costs = pair.costs
@@ -230,6 +234,9 @@ class _Judge:
             found, runs = self._where_defined(found, engine, runs)
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "different":
             return self._unless_by_onnxruntime(found, runs)
+        if engine == "onnxruntime" and isinstance(found, Comparison) and self._tries_optimizer:
+            reason = difference_when_optimized(self._pair, runs)
+            return replace(found, status="different", reason=reason, samples=0, evidence="") if reason else found
         return found
 
     def _where_defined(self, found: Comparison, engine: str, runs: list[Run]) -> tuple[Comparison | Inconclusive, list[Run]]:

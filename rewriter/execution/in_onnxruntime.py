@@ -24,6 +24,7 @@ class OnnxRuntime:
     """
 
     numbers_nodes = False
+    optimizes = False
 
     def __init__(self, path: str, probes: tuple[str, ...], custom: tuple[str, ...] = ()) -> None:
         try:
@@ -32,7 +33,8 @@ class OnnxRuntime:
             raise RejectedError(Failure("unsupported", f"onnxruntime cannot be imported: {one_line(error)}")) from error
         self._onnxruntime = onnxruntime
         options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        levels = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = levels.ORT_ENABLE_ALL if self.optimizes else levels.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
         register_libraries(options, custom)
@@ -93,6 +95,12 @@ class NumberedOnnxRuntime(OnnxRuntime):
     """An onnxruntime session whose failures say which node failed."""
 
     numbers_nodes = True
+
+
+class OptimizedOnnxRuntime(OnnxRuntime):
+    """An onnxruntime session with all optimizations, as sessions have them by default."""
+
+    optimizes = True
 
 
 def _with_numbers(path: str) -> bytes:

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
+OPTIMIZED = "onnxruntime optimized"
+"""onnxruntime as it is by default, with its optimizer."""
 NUMBERED = "onnxruntime with numbers"
 """onnxruntime, whose failures state the number of the node."""
 

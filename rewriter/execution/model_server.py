@@ -13,12 +13,13 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from ..process import serving
-from .in_onnxruntime import NumberedOnnxRuntime, OnnxRuntime
+from .in_onnxruntime import NumberedOnnxRuntime, OnnxRuntime, OptimizedOnnxRuntime
 from .in_reference import Float64, Reference
 from .messages import (
     IDLE_SECONDS,
     MANY_BYTES,
     NUMBERED,
+    OPTIMIZED,
     Failure,
     ForgetRequest,
     Outputs,
@@ -41,12 +42,13 @@ class _Loaded(Protocol):
 _RUNTIMES: dict[str, Callable[[str, tuple[str, ...], tuple[str, ...]], _Loaded]] = {
     "onnxruntime": OnnxRuntime,
     NUMBERED: NumberedOnnxRuntime,
+    OPTIMIZED: OptimizedOnnxRuntime,
     "onnx.reference": Reference,
     "float64": Float64,
 }
 
 
-_MODULES = {"onnxruntime": "onnxruntime", NUMBERED: "onnxruntime", "onnx.reference": "onnx.reference", "float64": "onnx.reference"}
+_MODULES = {runtime: "onnxruntime" if runtime.startswith("onnxruntime") else "onnx.reference" for runtime in _RUNTIMES}
 """The module of each runtime."""
 
 

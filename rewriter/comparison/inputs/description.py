@@ -10,6 +10,9 @@ import onnx.inliner
 
 from ...execution.messages import Failure
 from ...execution.model_client import Worker
+from ...onnx_model.all_nodes import nodes_with_opset
+from ...opsets import facts
+from ...opsets.facts import Kind
 from ...structure.specialization import with_values
 from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
 from .carried import carries_only
@@ -41,6 +44,7 @@ class Description(NamedTuple):
     declared: tuple[bytes, ...] = ()
     carries: bool = False
     overrides: bool = False
+    quantizes: bool = False
 
 
 class Describe(NamedTuple):
@@ -69,7 +73,14 @@ class Describe(NamedTuple):
             declared=tuple(value.SerializeToString() for value in model.graph.output),
             carries=carries_only(model),
             overrides=model.ir_version >= 4,
+            quantizes=_quantizes(model),
         )
+
+
+def _quantizes(model: onnx.ModelProto) -> bool:
+    """Whether the model computes with quantized numbers, in integers whose steps differ from kernel to kernel."""
+    rows = (facts.of(node.op_type, node.domain) for node, _ in nodes_with_opset(model))
+    return any(row.kind is Kind.QUANTIZES or "saturated_products" in row.word("ort-wrong") for row in rows)
 
 
 def _without_functions(model: onnx.ModelProto) -> onnx.ModelProto:
