@@ -39,9 +39,9 @@ def bias_of_layer_normalization(node: Node) -> None:
     """The bias that is added to a LayerNormalization without one becomes its bias."""
     for result, bias in either_way(node):
         before = inner(node, result, "LayerNormalization")
-        if before is None or before.has_input(2) or before.elem_type() != TensorProto.FLOAT:
+        if before is None or before.has_input(2) or len(before.outputs) > 1 or before.elem_type() != TensorProto.FLOAT:
             continue
-        if len(before.outputs) == 1 and node.shape(bias) == node.shape(before.input(1)):
+        if before.attr("stash_type", TensorProto.FLOAT) == TensorProto.FLOAT and _have_one_shape(node, bias, before.input(1)):
             axis, epsilon = before.attr("axis", -1), before.attr("epsilon", 1e-5)
             node.become.LayerNormalization(before.input(0), before.input(1), bias, axis=axis, epsilon=epsilon)
             return
@@ -55,6 +55,12 @@ def rms_normalization(node: Node) -> None:
         if found is not None and _is_of_last_axes(node, scale, found.x, found.axes):
             node.become.RMSNormalization(found.x, scale, axis=-found.axes, epsilon=found.epsilon)
             return
+
+
+def _have_one_shape(node: Node, one: str, other: str) -> bool:
+    """Whether two values are known to have the same shape."""
+    shape = node.shape(one)
+    return shape is not None and None not in shape and shape == node.shape(other)
 
 
 def _may_become(node: Node, op_type: str) -> bool:

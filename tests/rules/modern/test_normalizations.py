@@ -79,6 +79,21 @@ def test_what_is_something_else_stays(text: str, target: int, options: Options) 
     assert "Normalization" not in operators(convert_version(model(text, 13), target, options=options).model)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "attributes"),
+    [("float s, float b", ""), ("float[8] s, float[8] b", "<stash_type = 16>")],
+    ids=["of unknown shape", "computed in another type"],
+)
+def test_the_bias_of_a_normalization_that_is_there_already(shapes: str, attributes: str) -> None:
+    proto = model(
+        f"g (float[B,8] x, {shapes}) => (float[B,8] y) {{ n = LayerNormalization {attributes} (x, s) y = Add (n, b) }}", 17
+    )
+    if not attributes:
+        for value in list(proto.graph.input)[1:]:
+            value.type.tensor_type.ClearField("shape")
+    assert operators(convert_version(proto, 17, options=MODERN).model) == "LayerNormalization Add"
+
+
 def test_a_bias_of_another_shape_stays_an_add() -> None:
     text = BIASED.replace("y = Add (s, t)", "y = Add (two, t)")
     assert operators(convert_version(model(text, 13), 17, options=MODERN).model) == "LayerNormalization Add"
