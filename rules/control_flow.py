@@ -144,12 +144,9 @@ def _differ(one: Shape | None, other: Shape | None) -> bool:
 
 
 def _is_one_length_known(one: Shape | None, other: Shape | None) -> bool:
-    """Whether one shape has a number where the other has none."""
-    return (
-        one is not None
-        and other is not None
-        and any(isinstance(a, int) != isinstance(b, int) for a, b in zip(one, other, strict=True))
-    )
+    """Whether one shape has a number where the other, of the same rank, has none."""
+    pairs = () if one is None or other is None else zip(one, other, strict=True)
+    return any(isinstance(a, int) != isinstance(b, int) for a, b in pairs)
 
 
 def _are_known(one: Shape | None, other: Shape | None) -> bool:

@@ -14,8 +14,8 @@ import onnx
 
 from ..conversion import arguments
 from ..conversion.options import Comparing, Options, checked, files_of_options, require_custom_operators
-from ..errors import INTERNAL_ERROR, ArgumentError
-from ..process.child import core_count
+from ..errors import INTERNAL_ERROR, ArgumentError, SplitRewriteError
+from ..process.child import NONE_STARTED, core_count
 from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan
@@ -67,6 +67,10 @@ def convert_many(
     request = Request(target, compare, options, timeout, memory)
     check_sendable(request)
     folder = None if into is None else os.path.join(into, "")
+    if options.isolation == "in-process":
+        raise ArgumentError(f"convert_many needs a child process, and {NONE_STARTED}")
+    if in_memory is not None and not in_memory:
+        raise SplitRewriteError("there are no models in what was given")
     if in_memory is not None:
         require_custom_operators(options)
         return run([Task(name, None, name, model=model) for name, model in in_memory.items()], request, executor)

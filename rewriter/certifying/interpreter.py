@@ -22,7 +22,7 @@ from . import operators as _operators  # noqa: F401 # registers what they comput
 from . import terms
 from .calls import MODELS, Call, repeated
 from .constants import constant
-from .model_reader import attributes_of
+from .model_reader import as_written, attributes_of
 from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
@@ -69,8 +69,10 @@ class Interpreter:
         """The values of the result that are computed in another way, and why they are not proved, None where they are."""
         self.doubts: dict[str, str] = {}
         """For values of the result that depend on one that is not proved, which one."""
+        self._written: dict[str, bytes] = {}
+        """How the original makes each value: the node or the stored tensor, as it is written."""
         self._behind_changes: set[str] = set()
-        """The values of the result that depend on one that is computed in another way, proved or not."""
+        """The values of the result that depend on one that is written in another way, proved or not."""
 
     def read_original(self, model: ModelProto) -> None:
         """Compute with the nodes of the original; what they require is taken to hold."""
@@ -135,6 +137,7 @@ class Interpreter:
     def _read(self, side: Reading) -> None:
         values, inputs = side.values, {value.name for value in side.graph.input}
         for tensor in side.graph.initializer:
+            self._note_change(side, [tensor.name], tensor, ())
             if tensor.name not in inputs:
                 values[tensor.name] = self._constant(tensor)
                 if tensor.name in self._computed_names:
@@ -148,6 +151,7 @@ class Interpreter:
                 if name:
                     values[name] = self._settled(name, value, self.original.get(name)) if side.is_result else value
             self._spread_doubts(node)
+            self._note_change(side, node.output, node, reads(node))
 
     def _settled(self, name: str, value: Value, other: Value | None) -> Value:
         """The value of the original, `other`, if it has one of this name, after an attempt to show that `value` is equal."""
@@ -162,12 +166,16 @@ class Interpreter:
         return other
 
     def _spread_doubts(self, node: NodeProto) -> None:
-        read = [*reads(node)]
-        is_behind = not self._behind_changes.isdisjoint(read)
         for name in filter(None, node.output):
-            self._note_doubt(name, read)
-            if is_behind or name in self.changes:
-                self._behind_changes.add(name)
+            self._note_doubt(name, reads(node))
+
+    def _note_change(self, side: Reading, names: Iterable[str], maker: NodeProto | TensorProto, read: Iterable[str]) -> None:
+        """Note how the original writes what makes these values, and for the result whether that is another way, or reads such."""
+        written = as_written(maker)
+        if not side.is_result:
+            self._written.update(dict.fromkeys(names, written))
+        elif not self._behind_changes.isdisjoint(read) or any(self._written.get(name) != written for name in names):
+            self._behind_changes.update(filter(None, names))
 
     def _note_doubt(self, name: str, read: Iterable[str]) -> None:
         """Note whether the value `name` is not proved, or one of those that are `read` to make it."""
@@ -214,7 +222,7 @@ class Interpreter:
         """The outputs of a Loop that is another one in the result, or reads what is. What it collects in no turn has the
         lengths that a runtime infers of its body, and that may be others for another body, or for values of other nodes.
         """
-        first = _first_collected(step)
+        first = 0 if any(map(_has_loop, (body for _, body in _bodies(step.node)))) else _first_collected(step)
         if first >= len(outputs):
             return outputs
         problem = UnprovenError("in no turn it has the lengths that a runtime infers")
@@ -304,6 +312,7 @@ class Interpreter:
         inner._with_bodies = {key: list(found) for key, found in self._with_bodies.items()}
         inner._stored, inner._kept = self._stored, self._kept
         inner._computed_names = {name for node in old.graph.node for name in node.output}
+        inner._behind_changes = set(self._behind_changes)
         inner.original, inner.result = old.values, new.values
         return inner
 
@@ -398,6 +407,12 @@ def _first_collected(step: Step) -> int:
     """
     is_loop = step.node.op_type == "Loop" and step.node.domain in DEFAULT_DOMAINS
     return len(step.node.input) - 2 if is_loop and not _takes_a_turn(step.inputs) else len(step.node.output)
+
+
+def _has_loop(graph: GraphProto) -> bool:
+    """Whether a graph has a Loop, at any depth, that collects something."""
+    collects = any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in graph.node)
+    return collects or any(_has_loop(body) for node in graph.node for _, body in _bodies(node))
 
 
 def _takes_a_turn(inputs: Sequence[Value | None]) -> bool:

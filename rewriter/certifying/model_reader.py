@@ -162,6 +162,16 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
     return {name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for name, value in found.items()}
 
 
+def as_written(maker: NodeProto | TensorProto) -> bytes:
+    """A node or a stored tensor, without what says nothing: equal for those that are written alike."""
+    copy = type(maker).FromString(maker.SerializeToString())
+    if isinstance(copy, NodeProto):
+        copy.ClearField("name")
+    copy.ClearField("doc_string")
+    del copy.metadata_props[:]
+    return copy.SerializeToString(deterministic=True)
+
+
 class Functions(NamedTuple):
     """The functions of a model: their nodes by domain, name and overload, and all of them, serialized. `domains`: the versions of
     the operators of other domains.

@@ -51,7 +51,7 @@ class OnnxRuntime:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        for library in filter(None, os.environ.get("SPLIT_REWRITE_CUSTOM_OPS", "").split(os.pathsep)):
+        for library in os.environ.get("SPLIT_REWRITE_CUSTOM_OPS", "").splitlines():
             options.register_custom_ops_library(library)
         self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from .messages import Failure, RejectedError, one_line
 
 LIBRARIES = "SPLIT_REWRITE_CUSTOM_OPS"
-"""The environment variable with which a child that runs another runtime is told of the libraries, separated as in PATH."""
+"""The environment variable with which a child that runs another runtime is told of the libraries, one on each line."""
 
 _files: ContextVar[tuple[str, ...]] = ContextVar("files", default=())
 
@@ -98,6 +98,8 @@ def _defined_in(path: str) -> list[Any]:
         raise _rejected(f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}") from error
     values = dict.fromkeys(value for value in vars(module).values() if isinstance(value, type))
     classes = [value for value in values if issubclass(value, OpRun) and value is not OpRun]
+    own = [kind for kind in classes if kind.__module__ == module.__name__]  # what it imports may be another file's
+    classes = own or classes
     found = [kind for kind in classes if kind.op_domain]
     if not found and classes:
         raise _rejected(f"{path}: {classes[0].__name__} has no op_domain, the domain of the operator")
@@ -111,4 +113,4 @@ def _rejected(message: str) -> RejectedError:
 
 
 def _is_python(path: str) -> bool:
-    return os.path.splitext(path)[1] == ".py"
+    return os.path.splitext(path)[1].lower() == ".py"

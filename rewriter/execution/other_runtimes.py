@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -102,7 +101,7 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
 def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
     """Run the program of the adapters. Returns None where it ended well, otherwise the outcome."""
     command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *arguments]
-    libraries = os.pathsep.join(libraries_in_use())
+    libraries = "\n".join(libraries_in_use())
     quiet = {**child_environment(), "OPENCV_LOG_LEVEL": "SILENT", LIBRARIES: libraries}
     try:
         done = subprocess.run(command, capture_output=True, timeout=target.seconds, text=True, errors="replace", env=quiet)

@@ -35,6 +35,8 @@ def constants(model: onnx.ModelProto) -> set[str]:
         if isinstance(graph, onnx.GraphProto):
             stored.update(tensor.name for tensor in graph.initializer)
             computed.update(value.name for value in graph.input if graph is not model.graph)
+        else:
+            computed.update(graph.input)
         for node in graph.node:
             (stored if node.op_type == "Constant" else computed).update(node.output)
             pending += [inner for _, inner in subgraphs(node)]

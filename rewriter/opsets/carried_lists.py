@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import onnx
 from onnx import TypeProto
 
-from ..onnx_model.all_nodes import nodes_with_opset
+from ..onnx_model.all_nodes import nodes_with_opset, with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import subgraphs
 from .scoped import scoped_nodes
@@ -27,7 +29,8 @@ def without_elements(model: onnx.ModelProto, inferred: onnx.ModelProto) -> onnx.
     declares for the next turn what is known of the first. None where there is no such Loop. `inferred` says what onnx knows.
     """
     forgotten: dict[tuple[int, int], TypeProto] = {}
-    for index, (node, types, _) in enumerate(scoped_nodes(inferred)):
+    outside_functions = sum(1 for _ in with_inner(inferred.graph.node))
+    for index, (node, types, _) in enumerate(islice(scoped_nodes(inferred), outside_functions)):
         if node.op_type != "Loop" or node.domain not in DEFAULT_DOMAINS:
             continue
         (_, body), *_ = subgraphs(node)

@@ -57,10 +57,10 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     rounds = models.rounds(model, serialized)
     while rounds and inferred is not None and models.state_types(inferred, infer_node):
         inferred, rounds = _infer_isolated(inferred.SerializeToString()), rounds - 1
-    if inferred is not None and has_lists:
-        carried_lists.restore(inferred)
     if inferred is not None and replaced:
         take_stand_ins_back(inferred, replaced)
+    if inferred is not None and has_lists:
+        carried_lists.restore(inferred)
     return inferred
 
 
@@ -133,7 +133,7 @@ def infer_node(
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
-        is_wrong = is_wrongly_inferred(node, types, found, known)
+        is_wrong = is_wrongly_inferred(node, opset, types, found, known)
         return certain_types(node, types, found) if is_wrong else found
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}

@@ -158,12 +158,16 @@ def _word(op_type: str, opset: int) -> str:
 
 
 def is_wrongly_inferred(
-    node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto], data: Mapping[str, TensorProto]
+    node: onnx.NodeProto,
+    opset: int,
+    types: Mapping[str, TypeProto],
+    found: Mapping[str, TypeProto],
+    data: Mapping[str, TensorProto],
 ) -> bool:
-    """Whether the types `found` for the outputs of `node`, whose inputs have `types` and are constants in `data`, are known to be
-    wrong, or right by one reading of the specification alone.
+    """Whether the types `found` for the outputs of `node`, in the form of `opset`, whose inputs have `types` and are constants in
+    `data`, are known to be wrong, or right by one reading of the specification alone.
     """
-    errs = _CONDITIONS.get(facts.of(node.op_type).word("misinferred"))
+    errs = _CONDITIONS.get(_word(node.op_type, opset))
     if errs is None or node.domain not in DEFAULT_DOMAINS:
         return False
     empty = TypeProto()
@@ -179,9 +183,9 @@ def _element(kind: TypeProto) -> TypeProto:
 def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
     """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
     return {
-        index: certain_types(node, types, {name: types[name] for name in node.output if name in types})
-        for index, (node, types, data) in enumerate(scoped_nodes(model))
-        if is_wrongly_inferred(node, types, types, data)
+        index: certain_types(node, types, {name: types[name] for name in node.output if name and name in types})
+        for index, ((node, types, data), (_, opset)) in enumerate(zip(scoped_nodes(model), nodes_with_opset(model), strict=True))
+        if is_wrongly_inferred(node, opset, types, types, data)
     }
 
 

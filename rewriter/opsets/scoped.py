@@ -29,11 +29,11 @@ def scoped_nodes(model: onnx.ModelProto) -> Iterator[Scoped]:
 def _of_graph(graph: onnx.GraphProto, types: ChainMap[str, TypeProto], data: ChainMap[str, TensorProto]) -> Iterator[Scoped]:
     stored = {tensor.name: tensor for tensor in graph.initializer}
     defined = {*stored, *(value.name for value in graph.input), *(name for node in graph.node for name in node.output)}
-    own = {name: TypeProto() for name in defined}  # of those of which nothing is known, names around it say nothing either
+    own = {name: TypeProto() for name in defined if name}  # of those of which nothing is known, names around it say nothing either
     own.update((name, onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)) for name, tensor in stored.items())
     own.update((value.name, value.type) for values in (graph.value_info, graph.output, graph.input) for value in values)
     constants = {name: tensor for name, tensor in stored.items() if not tensor.external_data} | _constants(graph.node)
-    outer = data if defined.isdisjoint(data) else ChainMap({name: data[name] for name in data.keys() - defined})
+    outer = data if not any(name in data for name in defined) else ChainMap({name: data[name] for name in data.keys() - defined})
     yield from _of_nodes(graph.node, types.new_child(own), outer.new_child(constants))
 
 

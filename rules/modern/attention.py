@@ -15,6 +15,8 @@ from ...rewriter.graph.node import Node, Shape
 from ..shared.spelled_out import either_way, inner, scalar
 
 _RANK = 4
+_MASKED = -1000.0
+"""A number of a mask below which a position may count for nothing."""
 
 
 class _Scores(NamedTuple):
@@ -81,8 +83,12 @@ def _fits(node: Node, found: _Scores, values: str, mask: str) -> bool:
 
 
 def _is_mask(node: Node, mask: str, queries: Shape, keys: Shape) -> bool:
-    """Whether `mask` states all positions: the operator would extend a shorter one, where Add repeats it."""
-    shape = node.shape(mask)
+    """Whether `mask` states all positions, and masks no row as a whole: the operator would extend a shorter one, where Add repeats
+    it, and runtimes disagree about what is left of a row without a position.
+    """
+    shape, value = node.shape(mask), node.constant(mask)
+    if value is None or not value.size or value.max(axis=-1).min() < _MASKED:
+        return False
     if shape is None or not 2 <= len(shape) <= _RANK or None in shape or node.elem_type(mask) != TensorProto.FLOAT:
         return False
     wanted = [*queries[:3], keys[2]]

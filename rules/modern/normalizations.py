@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import modernize
 from ...rewriter.graph.node import Node
-from ..shared.spelled_out import either_way, inner, scalar
+from ..shared.spelled_out import either_way, inner, local, scalar
 
 
 class _Normalized(NamedTuple):
@@ -105,7 +105,7 @@ def _is_square(node: Node, name: str, x: str) -> bool:
 
 def _centered(node: Node, found: _Normalized) -> str:
     """The value whose mean over the same axes was subtracted, "" where that is not what `found.x` is."""
-    difference = node.maker(found.x)
+    difference = local(node, found.x)
     if difference is None or difference.op_type != "Sub":
         return ""
     mean = inner(node, difference.input(1), "ReduceMean")

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 from ...rewriter.graph.node import Node
 
-_RELATIVE = 2e-6
+_RELATIVE = 1.5e-7
 """How far a constant may be from the number that it stands for: exporters write it in float, or with seven digits."""
+_MOST_FACTORS = 4
+"""The number of factors that an operator has at most."""
 
 
 def inner(node: Node, name: str, op_type: str) -> Node | None:
-    """The node of `op_type` that makes `name`, if nothing else reads that; else None."""
-    maker = node.maker(name)
+    """The node of `op_type` that makes `name` in the graph of `node`, if nothing else reads that; else None."""
+    maker = local(node, name)
     is_it = maker is not None and maker.op_type == op_type and node.graph.is_read_once(name)
     return maker if is_it else None
+
+
+def local(node: Node, name: str) -> Node | None:
+    """The node that makes `name` in the graph of `node`, where names mean the same; else None."""
+    return node.maker(name) if node.graph.defines(name) else None
 
 
 def scalar(node: Node, name: str, rank: int | None) -> float | None:
@@ -40,9 +47,14 @@ def either_way(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def factors(node: Node) -> list[str]:
-    """The values that a Mul, and those before it that nothing else reads, multiply; quotients by a number are not among them."""
+    """The values that a Mul, and those before it that nothing else reads, multiply; none where there are many."""
     found: list[str] = []
-    for name in node.inputs:
+    waiting = [*node.inputs]
+    while waiting and len(found) + len(waiting) <= _MOST_FACTORS:
+        name = waiting.pop(0)
         before = inner(node, name, "Mul")
-        found += [name] if before is None else factors(before)
-    return found
+        if before is None:
+            found.append(name)
+        else:
+            waiting += before.inputs
+    return [] if waiting else found

@@ -13,11 +13,12 @@ from ...execution.model_client import Worker
 from ...onnx_model.all_nodes import nodes_with_opset
 from ...opsets import facts
 from ...opsets.facts import Kind
+from ...structure.function_calls import nodes_run
 from ...structure.specialization import with_values
 from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
 from .carried import carries_only
 from .equal_lengths import equal_lengths
-from .readers import NO_READINGS, Readings, readings
+from .readers import MAX_NODES, NO_READINGS, Readings, readings
 
 
 class Description(NamedTuple):
@@ -85,9 +86,9 @@ def _quantizes(model: onnx.ModelProto) -> bool:
 
 def _without_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with the nodes of its functions in place of their calls, as far as onnx can do that."""
-    if not model.functions:
-        return model
     try:
+        if not model.functions or nodes_run(model) > MAX_NODES:
+            return model
         return onnx.inliner.inline_local_functions(model)
     except Exception:  # whatever onnx does not like in a function, which is none of the questions here
         return model

@@ -122,8 +122,8 @@ class RegionModels:
         new = [_inlined(node, self._result, budget) for node in region.new]
         stored = [_inlined_tensor(tensor, self._result, budget) for tensor in self._new_tensors(region).values()]
         (before, after), outputs = region.pair.opsets, _outputs(region)
-        if after < _LISTS_ARE_COPIED and any(_is_list(region.pair.type(name)) for name in region.aliases):
-            raise UnfitError(f"opset {after} has no node that copies a list")
+        if not all(_is_copied(region.pair.type(name), after) for name in region.aliases):
+            raise UnfitError(f"opset {after} has no node that copies a list or an optional")
         stored, links = _as_outputs(region, stored)
         return (
             self._model(self._original.proto, old, inputs, constants, outputs, before),
@@ -346,12 +346,12 @@ def _inlined_tensor(tensor: TensorProto, skeleton: Skeleton, budget: _Budget) ->
     return copy
 
 
-_LISTS_ARE_COPIED = 14
-"""The opset whose Identity copies sequences, and not tensors alone."""
+_COPIED_FROM = {"sequence_type": 14, "optional_type": 16}
+"""The opsets whose Identity copies these as well as tensors."""
 
 
-def _is_list(kind: TypeProto | None) -> bool:
-    return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
+def _is_copied(kind: TypeProto | None, opset: int) -> bool:
+    return kind is None or opset >= _COPIED_FROM.get(kind.WhichOneof("value") or "", 1)
 
 
 def _as_outputs(region: Region, stored: list[TensorProto]) -> tuple[list[TensorProto], list[NodeProto]]:

@@ -91,6 +91,12 @@ def test_models_that_share_a_data_file_lose_nothing_in_place(tmp_path, external_
         ({"into": 7}, TypeError, "into has to be a path (str or os.PathLike), not int"),
         ({"into": "out", "in_place": True}, ArgumentError, "into and in_place exclude each other"),
         ({"inputs": {"m": b"model"}}, TypeError, "inputs has to map names to ModelProtos, not 'm' to bytes"),
+        ({"inputs": {}}, SplitRewriteError, "there are no models in what was given"),
+        (
+            {"options": Options(isolation="in-process")},
+            ArgumentError,
+            'convert_many needs a child process, and isolation="in-process" starts none',
+        ),
         (
             {"inputs": {}, "into": "out"},
             ArgumentError,

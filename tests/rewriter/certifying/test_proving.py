@@ -267,6 +267,17 @@ SHADOWING = '<ir_version: 9, opset_import: ["" : 17, "%s" : 1]> g (float[N] X) =
 GIVEN = "g (float[N] X, float[1] w) => (float[a] y) <float[1] w = {2}> { y = Mul(X, w) }"
 ADDED = "g (float[N,M] X) => (int64[2] y) <int64[1] b = {3}> { h = Shape(X) y = Add(h, b) }"
 COLLECTS = "g (float[N] X, int64 n) => (int64[K] y) <int64[1] c = {3}, int64 p = {0}, bool go = {1}> { q = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) %s }> y = Shape(q) }"
+COLLECTS_OF = (
+    "g (float[N] X, int64 n, bool b) => (int64[K] y) <int64[1] c = {3}, int64 p = {0}, bool go = {1}> { %s q = %s y = Shape(q) }"
+)
+A_LOOP = "Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[R] z) { co = Identity(cond) z = ConstantOfShape(d) }>"
+IN_A_BRANCH = (
+    "If(b) <then_branch = t () => (float[K,L] u) { u = "
+    + A_LOOP
+    + " }, else_branch = e () => (float[K,M] v) { w = "
+    + A_LOOP
+    + " v = Neg(w) }>"
+)
 RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) <bool go = {1}> { y = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
 TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
 PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
@@ -460,6 +471,14 @@ FALSE = {
     "what a Loop collects in no turn, of a value that inference does not follow": (
         HEAD + COLLECTS % "z = ConstantOfShape(c)",
         HEAD + COLLECTS % "s = SequenceConstruct(c) d = SequenceAt(s, p) z = ConstantOfShape(d)",
+    ),
+    "what a Loop collects in no turn, of a list that is new": (
+        HEAD + COLLECTS_OF % ("d = Identity(c)", A_LOOP),
+        HEAD + COLLECTS_OF % ("s = SequenceConstruct(c) d = SequenceAt(s, p)", A_LOOP),
+    ),
+    "what a Loop in a branch collects in no turn": (
+        HEAD + COLLECTS_OF % ("d = Identity(c)", IN_A_BRANCH),
+        HEAD + COLLECTS_OF % ("s = Shape(X) e = Sub(s, s) d = Add(c, e)", IN_A_BRANCH),
     ),
     "the length of what a Loop collects in no turn": (
         HEAD

@@ -81,6 +81,16 @@ def test_a_folder_and_two_definitions_are_refused(tmp_path: Path) -> None:
         convert_version(model(_RELU, 17), 13, options=Options(custom_ops=files))
 
 
+def test_what_one_file_imports_of_another_is_defined_once(tmp_path: Path) -> None:
+    other = _file(tmp_path, _OPERATORS, "first_operators.PY")
+    _file(tmp_path, _OPERATORS, "first_operators.py")
+    own = _OPERATORS.replace("FastRelu", "FastAbs").replace("np.maximum(x, 0)", "abs(x)")
+    path = _file(tmp_path, f"from first_operators import FastRelu\n{own}", "second.py")
+    report = convert_version(model(_RELU, 17), options=Options(rules=[fast_relu], custom_ops=[other, path])).report
+    assert report.comparison is not None
+    assert report.comparison.status == "equal"
+
+
 @pytest.mark.parametrize("arguments", [["--dry-run", "in.onnx"], ["a/", "out/"]], ids=["a dry run", "many models"])
 def test_they_are_refused_before_a_model_is_read(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -47,3 +47,17 @@ def test_an_optional_that_a_loop_carries() -> None:
     assert inferred is not None
     types = {value.name: value.type for value in inferred.graph.value_info}
     assert shape_of(types["e"]) is None
+
+
+def test_nodes_that_onnx_infers_wrongly_beside_it_read_the_list_again() -> None:
+    text = (
+        "g (bool f, float[2,2] x, float[3] z, int64 n) => (float[3] y, int64[2,K] w) { w = NonZero (x) y = If (f) <then_branch = t () => "
+        "(float[K] a) { q = SequenceConstruct (z) last = Constant <value_int = -1> () s = Loop (n, , q) <body = b (int64 i, bool c, "
+        "seq(float[P]) t) => (bool co, seq(float[P]) u) { co = Identity (c) u = SequenceInsert (t, z) }> a = SequenceAt (s, last) }, "
+        "else_branch = e () => (float[M] b) { b = Neg (z) }> }"
+    )
+    proto = model(text, 17)
+    inferred = infer_model(proto)
+    assert inferred is not None
+    assert "split-rewrite list" not in str(inferred)
+    assert [node.op_type for node in convert_version(proto, 13).model.graph.node] == ["NonZero", "If"]

@@ -25,17 +25,17 @@ def types(**shapes: list[int | None] | None) -> dict[str, TypeProto]:
 @pytest.mark.parametrize(("length", "is_wrong"), [(None, True), (2, False)])
 def test_the_rank_of_what_indices_of_unknown_length_pick(length: int | None, is_wrong: bool) -> None:
     node = onnx.parser.parse_node("y = GatherND (x, i)")
-    assert is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, length]), types(y=[5, 4]), {}) is is_wrong
+    assert is_wrongly_inferred(node, 10, types(x=[2, 3, 4], i=[5, length]), types(y=[5, 4]), {}) is is_wrong
 
 
 def test_a_scalar_has_no_axis_to_squeeze() -> None:
     node = onnx.parser.parse_node("y = Squeeze <axes = [-1]> (x)")
-    assert is_wrongly_inferred(node, types(x=[]), types(y=[]), {})
+    assert is_wrongly_inferred(node, 10, types(x=[]), types(y=[]), {})
 
 
 def test_an_operator_of_another_domain_is_not_judged() -> None:
     node = onnx.parser.parse_node("y = own.GatherND (x, i)")
-    assert not is_wrongly_inferred(node, types(x=[2, 3, 4], i=[5, None]), types(y=[5, 4]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[2, 3, 4], i=[5, None]), types(y=[5, 4]), {})
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_lengths_that_are_read_in_two_ways_are_unknown(case: str) -> None:
 def test_a_last_window_behind_the_input_is_none(op_type: str) -> None:
     """Along three elements a window of two would begin at the fourth, by what onnx 1.17 to 1.23 infer."""
     node = onnx.parser.parse_node(f"y = {op_type} <ceil_mode = 1, kernel_shape = [2], strides = [3]> (x)")
-    assert is_wrongly_inferred(node, types(x=[1, 1, 3]), types(y=[1, 1, 2]), {})
-    assert not is_wrongly_inferred(node, types(x=[1, 1, 3]), types(y=[1, 1, 1]), {})
-    assert not is_wrongly_inferred(node, types(x=[1, 1, 4]), types(y=[1, 1, 2]), {})
-    assert not is_wrongly_inferred(node, types(x=[1, 1, None]), types(y=[1, 1, None]), {})
+    assert is_wrongly_inferred(node, 10, types(x=[1, 1, 3]), types(y=[1, 1, 2]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[1, 1, 3]), types(y=[1, 1, 1]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[1, 1, 4]), types(y=[1, 1, 2]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[1, 1, None]), types(y=[1, 1, None]), {})
 
 
 def test_a_slice_by_steps_at_run_time_is_not_inferred_by_its_bounds() -> None:

@@ -19,18 +19,27 @@ INPUTS = (
 TURN = "kt = Transpose <perm = [0, 1, 3, 2]> (k) "
 PLAIN = INPUTS.format("") + TURN + "s = MatMul (q, kt) p = Softmax <axis = -1> (s) y = MatMul (p, v) }"
 SCALED = INPUTS.format("") + TURN + "s = MatMul (q, kt) d = Div (s, r) p = Softmax <axis = 3> (d) y = MatMul (p, v) }"
+FIXED = (
+    INPUTS.replace("[B,2,S,", "[B,2,2,")
+    .replace("[B,2,T,", "[B,2,3,")
+    .replace("float r = {{2}}>", "float r = {{2}}, float[2,3] m = {{0, -1, 0, 2, 0, -5000}}>")
+)
 MASKED = (
-    INPUTS.format(", float[B,1,S,T] m")
+    FIXED.format("")
     + TURN
     + "a = Mul (q, c) b = Mul (kt, c) s = MatMul (a, b) t = Add (m, s) p = Softmax <axis = -1> (t) y = MatMul (p, v) }"
 )
 REWRITES = [
     ("attention.attention", PLAIN, "{ y = Attention <scale = 1.0> (q, k, v) }"),
     ("attention.attention", SCALED, "{ y = Attention <scale = 0.5> (q, k, v) }"),
-    ("attention.attention", MASKED, "{ y = Attention <scale = 0.0625> (q, k, v, m) }"),
+    (
+        "attention.attention",
+        MASKED,
+        "<float[2,3] m = {0, -1, 0, 2, 0, -5000}> { y = Attention <scale = 0.0625> (q, k, v, m) }",
+    ),
 ]
 RNG = np.random.default_rng(3)
-SHAPES = {"q": (2, 2, 3, 4), "k": (2, 2, 5, 4), "v": (2, 2, 5, 6), "m": (2, 1, 3, 5)}
+SHAPES = {"q": (2, 2, 2, 4), "k": (2, 2, 3, 4), "v": (2, 2, 3, 6)}
 FEEDS = {name: RNG.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()}
 
 
@@ -53,8 +62,17 @@ OTHERS = {
     "heads that repeat": (PLAIN.replace("float[B,2,T,4] k", "float[B,1,T,4] k"), 23, MODERN),
     "three axes": (PLAIN.replace("[B,2,", "[B,").replace("[0, 1, 3, 2]", "[0, 2, 1]").replace("axis = -1", "axis = 2"), 23, MODERN),
     "a negative scale": (SCALED.replace("r = {2}", "r = {-2}"), 23, MODERN),
-    "a mask for all positions at once": (MASKED.replace("float[B,1,S,T] m", "float[B,1,S,1] m"), 23, MODERN),
-    "a mask of unknown length": (MASKED.replace("float[B,1,S,T] m", "float[B,1,S,M] m"), 23, MODERN),
+    "a mask for all positions at once": (
+        MASKED.replace("float[2,3] m = {0, -1, 0, 2, 0, -5000}", "float[2,1] m = {0, -1}"),
+        23,
+        MODERN,
+    ),
+    "a mask at run time": (
+        MASKED.replace(", float[2,3] m = {0, -1, 0, 2, 0, -5000}", "").replace("3,6] v)", "3,6] v, float[2,3] m)"),
+        23,
+        MODERN,
+    ),
+    "a row that is masked as a whole": (MASKED.replace("{0, -1, 0, 2, 0, -5000}", "{0, -1, 0, -5000, -5000, -5000}"), 23, MODERN),
     "the scores are read": (PLAIN.replace("=> (float[B,2,S,6] y)", "=> (float[B,2,S,6] y, float[B,2,S,T] s)"), 23, MODERN),
     "doubles": (PLAIN.replace("float", "double"), 23, MODERN),
 }

@@ -76,6 +76,13 @@ def test_what_this_program_wrote_for_an_older_opset_comes_back(attribute: str, k
     np.testing.assert_allclose(run(back, {"x": x}, runtime)[0], run(down, {"x": x}, runtime)[0], rtol=1e-5, atol=1e-6)
 
 
+def test_a_product_of_many_factors() -> None:
+    names = [f"v{index}" for index in range(1500)]
+    steps = " ".join(f"{name} = Mul ({before}, x)" for before, name in zip(["x", *names], names, strict=False))
+    proto = model(f"g (float[B,8] x) => (float[B,8] {names[-1]}) {{ {steps} }}", 13)
+    assert operators(convert_version(proto, 20, compare="off", options=MODERN).model) == " ".join(["Mul"] * 1500)
+
+
 def test_halves_stay() -> None:
     """The operator would round less than the nodes do."""
     proto = model(ERF, 13)

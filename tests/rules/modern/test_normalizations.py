@@ -79,6 +79,20 @@ def test_what_is_something_else_stays(text: str, target: int, options: Options) 
     assert "Normalization" not in operators(convert_version(model(text, 13), target, options=options).model)
 
 
+def test_what_is_computed_around_a_body_stays_there() -> None:
+    """A name may stand for another value in the body."""
+    text = (
+        f"g (float[B,8] x, int64 n, float[B,8] z) => (float[B,8] y) {CONSTANTS[:-1]}, bool go = {{1}}> {{ m = ReduceMean <axes = [-1]> (x) "
+        "d = Sub (x, m) q = Pow (d, two) v = ReduceMean <axes = [-1]> (q) w = Add (v, e) r = Sqrt (w) o = Div (d, r) "
+        "y = Loop (n, go, z) <body = b (int64 i, bool c, float[B,8] x) => (bool co, float[B,8] u) { co = Identity (c) t = Mul (o, s) "
+        "u = Add (x, t) }> }"
+    )
+    result = convert_version(model(text, 13), 17, options=MODERN).model
+    assert "LayerNormalization" not in operators(result)
+    (body,) = (attribute.g for node in result.graph.node if node.op_type == "Loop" for attribute in node.attribute)
+    assert [node.op_type for node in body.node] == ["Identity", "Mul", "Add"]
+
+
 @pytest.mark.parametrize(
     ("shapes", "attributes"),
     [("float s, float b", ""), ("float[8] s, float[8] b", "<stash_type = 16>")],
