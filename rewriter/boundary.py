@@ -47,7 +47,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise  # the call itself does not fit the function
             raised = told(error)
-            _forget_variables(raised)
+            forget_variables(raised)
             if raised is error:
                 raise
             raise raised from raised.__cause__
@@ -77,7 +77,7 @@ def _of_this_package(error: Exception) -> SplitRewriteError:
     return InternalError(f"internal error: {line}; please report it")
 
 
-def _forget_variables(error: BaseException) -> None:
+def forget_variables(error: BaseException) -> None:
     """Clear the variables of all frames in the tracebacks of `error`, its causes and contexts. Their lines stay."""
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]

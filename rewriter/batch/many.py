@@ -14,7 +14,7 @@ import onnx
 
 from ..conversion import arguments
 from ..conversion.options import Comparing, Options, checked, files_of_options, require_custom_operators
-from ..errors import INTERNAL_ERROR, ArgumentError, SplitRewriteError
+from ..errors import INTERNAL_ERROR, ArgumentError, SplitRewriteError, WrongTypeError
 from ..process.child import NONE_STARTED, core_count
 from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
@@ -62,6 +62,8 @@ def convert_many(
     if in_memory is not None and (in_place or into is not None):
         raise ArgumentError("into and in_place are for files; the results of models in memory are in the reports")
     target, options = checked(target_opset, compare, options)
+    if executor is not None and not hasattr(executor, "submit"):
+        raise WrongTypeError(f"executor has to be an Executor or None, not {type(executor).__name__}")
     arguments.check_limit("timeout", timeout)
     arguments.check_limit("memory", memory)
     request = Request(target, compare, options, timeout, memory)

@@ -100,6 +100,12 @@ def check_limit(name: str, value: object) -> None:
         raise WrongTypeError(f"{name} has to be a number or None, not {_shown(value)}")
     if not value > 0:
         raise ArgumentError(f"{name} has to be above 0, not {_shown(value)}")
+    if isinstance(value, int) and value > _LARGEST:
+        raise ArgumentError(f"{name} is too large")
+
+
+_LARGEST = 1 << 62
+"""A number above all that arguments can mean."""
 
 
 def integer(name: str, value: object) -> int | None:
@@ -109,9 +115,12 @@ def integer(name: str, value: object) -> int | None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise WrongTypeError(f"{name} has to be an integer or None, not {_shown(value)}")
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:  # an array of several numbers
         raise WrongTypeError(f"{name} has to be an integer or None, not {_kind(value)}") from None
+    if abs(number) > _LARGEST:
+        raise ArgumentError(f"{name} is too large")
+    return number
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -212,7 +221,8 @@ def check_samples(value: object) -> None:
     check_kind("samples", value, Samples, "Samples or None")
     assert isinstance(value, Samples)
     shapes("samples.shapes", value.shapes)
-    if (integer("samples.seed", value.seed) or 0) < 0:
+    seed = integer("samples.seed", value.seed)
+    if seed is None or seed < 0:
         raise ArgumentError(f"samples.seed has to be 0 or more, not {_shown(value.seed)}")
     check_kind("samples.data", value.data, Sequence, "a sequence of samples, each a mapping of input names to arrays")
     for sample in value.data:

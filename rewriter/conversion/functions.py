@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 from onnx import ModelProto
 
 from .. import calls
-from ..boundary import Theirs, public
+from ..boundary import Theirs, forget_variables, public
 from ..bridge.opening import AnyModel
 from ..errors import CompareError, UnconvertibleError
 from ..progress import Listener
@@ -149,6 +149,8 @@ def convert_versions(
     targets, options = checked_each(target_opsets, compare, options)
     with _call(model, name, timeout, progress):
         found = driver.convert_to_each(model, targets, compare=compare, options=options)
+    for error in (done for done in found.values() if isinstance(done, Exception)):
+        forget_variables(error)
     return {target: ConversionResult(*done) if isinstance(done, tuple) else done for target, done in found.items()}
 
 

@@ -123,7 +123,10 @@ class Options:
     def __post_init__(self) -> None:
         self._check_isolation()
         for name in ("assume_opset", "ir_version"):
-            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
+            number = arguments.integer(name, getattr(self, name))
+            if number is not None and number < 1:
+                raise ArgumentError(f"{name} has to be 1 or more, not {number}")
+            object.__setattr__(self, name, number)
         for name in ("only", "skip"):
             object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
         object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
@@ -251,7 +254,7 @@ def require_custom_operators(options: Options) -> None:
 
     for path in options.custom_ops:
         if not os.path.isfile(path):
-            raise ArgumentError(f"custom operators: there is no file {path}")
+            raise ArgumentError(f"custom operators: {path} is {'a folder' if os.path.isdir(path) else 'not there'}")
         if not _LOADABLE.search(path):
             raise ArgumentError(f"custom operators: {path} is neither a .py file nor a shared library (.so, .dylib, .dll)")
     files = " and ".join(options.custom_ops)

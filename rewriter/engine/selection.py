@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, shortened
 from ..suggestions import did_you_mean
 from .registry import Rule
 
@@ -59,4 +59,4 @@ def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
         is_mechanism = name.lower().partition(".")[0] in MECHANISMS
         if not is_mechanism and name.lower() not in in_lower_case:
             suggestion = did_you_mean(name, sorted([*known, *MECHANISMS]))
-            raise ArgumentError(f"there is no rule '{name}'{suggestion} (--list-rules lists all)")
+            raise ArgumentError(f"there is no rule '{shortened(name)}'{suggestion} (--list-rules lists all)")

@@ -11,6 +11,7 @@ from onnx import NodeProto
 from ..boundary import public
 from ..bridge.opening import open_model
 from ..document import Document
+from ..errors import WrongTypeError
 from ..onnx_model.protos import default_opset
 from ..runtimes.known_messages import Known, Place, filled, find_messages, line_of
 from ..structure.survey import all_graphs
@@ -79,6 +80,8 @@ def explain(text: str, model: str | os.PathLike[str] | None = None) -> Explanati
     is written.
     Raises: InvalidModelError, FileNotFoundError where the model cannot be read.
     """
+    if not isinstance(text, str):
+        raise WrongTypeError(f"text has to be a str, not {type(text).__name__}")
     end = text[-MOST_LETTERS:]
     places = find_messages(end)
     if not places:

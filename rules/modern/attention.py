@@ -15,15 +15,20 @@ from ...rewriter.graph.node import Node, Shape
 from ..shared.spelled_out import either_way, inner, scalar
 
 _RANK = 4
+_TURNS: dict[tuple[int, ...], list[int]] = {(0, 1, 3, 2): [], (0, 2, 3, 1): [0, 2, 1, 3]}
+"""The permutations of keys before their product with queries, each with what is left of it without the last exchange of axes."""
 _MASKED = -1000.0
 """A number of a mask below which a position may count for nothing."""
 
 
 class _Scores(NamedTuple):
-    """The products of queries and keys, times `scale`."""
+    """The products of queries and keys, times `scale`. `turn`: the permutation that brings the keys into order; none is needed if
+    it is empty.
+    """
 
     queries: str
     keys: str
+    turn: list[int]
     scale: float
 
 
@@ -43,7 +48,8 @@ def attention(node: Node) -> None:
             found, mask = _scores(node, scores), added
     if found is None or not _fits(node, found, values, mask):
         return
-    node.become.Attention(found.queries, found.keys, values, *([mask] if mask else []), scale=found.scale)
+    keys = node.op.Transpose(found.keys, perm=found.turn) if found.turn else found.keys
+    node.become.Attention(found.queries, keys, values, *([mask] if mask else []), scale=found.scale)
 
 
 def _scores(node: Node, name: str) -> _Scores | None:
@@ -55,10 +61,11 @@ def _scores(node: Node, name: str) -> _Scores | None:
     queries, of_queries = _scaled(node, product.input(0))
     turned, of_turned = _scaled(node, product.input(1))
     transpose = inner(node, turned, "Transpose")
-    if transpose is None or transpose.attr("perm") != [0, 1, 3, 2]:
+    perm = tuple((None if transpose is None else transpose.attr("perm")) or ())
+    if transpose is None or perm not in _TURNS:
         return None
     keys, of_keys = _scaled(node, transpose.input(0))
-    return _Scores(queries, keys, factor * of_queries * of_turned * of_keys)
+    return _Scores(queries, keys, _TURNS[perm], factor * of_queries * of_turned * of_keys)
 
 
 def _scaled(node: Node, name: str) -> tuple[str, float]:
@@ -75,6 +82,7 @@ def _scaled(node: Node, name: str) -> tuple[str, float]:
 def _fits(node: Node, found: _Scores, values: str, mask: str) -> bool:
     """Whether all operands have the ranks, and the numbers of heads, for which the operator does what the nodes do."""
     queries, keys, parts = (node.shape(name) or () for name in (found.queries, found.keys, values))
+    keys = tuple(keys[axis] for axis in found.turn) if found.turn and len(keys) == _RANK else keys
     if found.scale <= 0 or not len(queries) == len(keys) == len(parts) == _RANK:
         return False
     if not queries[:2] == keys[:2] == parts[:2] or None in queries[:2]:

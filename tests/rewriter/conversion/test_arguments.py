@@ -82,6 +82,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
 
 
 TARGETS = {
+    "more digits than Python shows": (10**5000, ArgumentError, "target_opset is too large"),
     "text": ("13", TypeError, "target_opset has to be an integer or None, not '13'"),
     "long text": ("13" * 1000, TypeError, "target_opset has to be an integer or None, not '1313"),
     "true": (True, TypeError, "target_opset has to be an integer or None, not True"),
@@ -124,6 +125,9 @@ def test_how_to_compare(compare: object, kind: type[Exception], message: str, tm
 
 
 OPTIONS = {
+    "an opset beyond all": ({"assume_opset": 2**70}, ArgumentError, "assume_opset is too large"),
+    "a negative opset": ({"assume_opset": -1}, ArgumentError, "assume_opset has to be 1 or more, not -1"),
+    "no seed": ({"samples": Samples(seed=None)}, ArgumentError, "samples.seed has to be 0 or more, not None"),  # type: ignore[arg-type]
     "a name for names": ({"skip": "split"}, TypeError, "skip has to be a collection of names of rules, not 'split'"),
     "no names": ({"only": [1]}, TypeError, "each of only has to be the name of a rule, not 1"),
     "a rule for rules": (

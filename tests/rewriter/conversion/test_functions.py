@@ -284,3 +284,15 @@ def test_wrong_limits_are_type_errors(limits: dict[str, Any], message: str) -> N
 
 def test_blockers_may_come_without_a_hint() -> None:
     assert Blocker("Split", "s", "main graph", "", "odd").code == "other"
+
+
+def test_errors_among_several_results_keep_no_model() -> None:
+    """Nothing that their tracebacks lead to holds the model."""
+    source = model("g (string[2] x) => (string[2] y) { y = StringConcat (x, x) }", 20)
+    found = rewriter.convert_versions(source, [9, 13], compare="off")
+    for error in found.values():
+        assert isinstance(error, rewriter.UnconvertibleError)
+        frame = error.__traceback__
+        while frame is not None:
+            assert not frame.tb_frame.f_locals
+            frame = frame.tb_next

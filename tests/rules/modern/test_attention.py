@@ -19,6 +19,7 @@ INPUTS = (
 TURN = "kt = Transpose <perm = [0, 1, 3, 2]> (k) "
 PLAIN = INPUTS.format("") + TURN + "s = MatMul (q, kt) p = Softmax <axis = -1> (s) y = MatMul (p, v) }"
 SCALED = INPUTS.format("") + TURN + "s = MatMul (q, kt) d = Div (s, r) p = Softmax <axis = 3> (d) y = MatMul (p, v) }"
+SPREAD = PLAIN.replace("[B,2,T,4] k", "[B,T,2,4] k").replace("[0, 1, 3, 2]", "[0, 2, 3, 1]")
 FIXED = (
     INPUTS.replace("[B,2,S,", "[B,2,2,")
     .replace("[B,2,T,", "[B,2,3,")
@@ -32,6 +33,7 @@ MASKED = (
 REWRITES = [
     ("attention.attention", PLAIN, "{ y = Attention <scale = 1.0> (q, k, v) }"),
     ("attention.attention", SCALED, "{ y = Attention <scale = 0.5> (q, k, v) }"),
+    ("attention.attention", SPREAD, "{ t = Transpose <perm = [0, 2, 1, 3]> (k) y = Attention <scale = 1.0> (q, t, v) }"),
     (
         "attention.attention",
         MASKED,
@@ -43,10 +45,11 @@ SHAPES = {"q": (2, 2, 2, 4), "k": (2, 2, 3, 4), "v": (2, 2, 3, 6)}
 FEEDS = {name: RNG.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()}
 
 
-@pytest.mark.parametrize(("rule", "before", "after"), REWRITES, ids=["plain", "scaled", "masked"])
+@pytest.mark.parametrize(("rule", "before", "after"), REWRITES, ids=["plain", "scaled", "positions before heads", "masked"])
 def test_rewrites(rule: str, before: str, after: str) -> None:
     result = assert_rewrites(before, after, rule, 13, 23, MODERN)
     feeds = {value.name: FEEDS[value.name] for value in result.graph.input}
+    feeds["k"] = feeds["k"].swapaxes(1, 2) if before == SPREAD else feeds["k"]
     np.testing.assert_allclose(run(result, feeds)[0], run(model(before, 13), feeds)[0], rtol=1e-5, atol=1e-6)
 
 
