@@ -98,7 +98,8 @@ def run(
             stack.callback(children.close)  # before the threads are waited for
             convert = children.convert
         for report in _as_completed(tasks, request, executor, convert):
-            _log.log(logging.INFO if report.exit_status == 0 else logging.WARNING, "%s", _said(report))
+            level = logging.INFO if report.exit_status == 0 else logging.WARNING
+            _log.log(level, "%s", _said(report), extra={"model": report.source})
             yield report
 
 

@@ -93,9 +93,9 @@ def convert_version(
     on the command line; `compare="off"` skips that, for speed. All other settings are in `options`. `report.comparison` says what
     could not be compared, and why; `report.warnings` has everything that the user should know.
 
-    `timeout` is the number of seconds after which the call ends with OutOfTimeError, whatever it is doing. `progress` is called
-    with the stage, the number of steps done and that of all steps; what it raises ends the call, and leaves it. `name` is the name
-    of the model in log records, reports and errors; default: its path.
+    `timeout` is the number of seconds after which the call ends with OutOfTimeError, unless it is inside a rule or another
+    function of yours. `progress` is called with the stage, the number of steps done and that of all steps; what it raises ends the
+    call, and leaves it. `name` is the name of the model in log records, reports and errors; default: its path.
 
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; OutOfTimeError; ArgumentError or
     TypeError for wrong arguments.

@@ -151,6 +151,13 @@ def test_models_in_memory(executor):
     apart._children = apart.Children()
 
 
+def test_log_records_say_which_model(caplog):
+    concat = "g (string[2] x) => (string[2] y) { y = StringConcat (x, x) }"
+    with caplog.at_level("INFO", logger="split_rewrite"):
+        list(convert_many({"mine": model(concat, 20)}, 13))
+    assert [record.model for record in caplog.records] == ["mine"]
+
+
 class Broken(ThreadPoolExecutor):
     """Loses the first task, and takes no second one."""
 
