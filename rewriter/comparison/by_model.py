@@ -68,17 +68,18 @@ def compare(
     thorough: bool = False,
     semantics: Semantics | None = None,
     edges: bool = True,
+    optimizer: bool = True,
     budget: Budget | None = None,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
     Models with open dimensions are run with two choices of them. With `thorough`, which is for small models, up to ten choices
-    of dimensions, integer ranges and signs are run; with `edges`, also dimensions of 1 and empty vectors. Outputs must agree in
-    name, order, dtype and shape, and each element within `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime`
-    "auto", onnxruntime decides if it is installed and can run both models, else onnx.reference; a named runtime decides alone;
-    with "both", both have to find the models equal. If `semantics` gives nodes the meaning of the specification or of
-    onnxruntime, the other runtime is not asked about models with such nodes. As many samples are run as `budget` allows, that of a
-    comparison of its own if there is none.
+    of dimensions, integer ranges and signs are run; with `edges`, also dimensions of 1 and empty vectors; with `optimizer`, both
+    models once more with onnxruntime's optimizer. Outputs must agree in name, order, dtype and shape, and each element within
+    `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime` "auto", onnxruntime decides if it is installed and can run
+    both models, else onnx.reference; a named runtime decides alone; with "both", both have to find the models equal. If `semantics`
+    gives nodes the meaning of the specification or of onnxruntime, the other runtime is not asked about models with such nodes. As
+    many samples are run as `budget` allows, that of a comparison of its own if there is none.
 
     Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
@@ -91,8 +92,8 @@ def compare(
         if isinstance(models, Comparison):
             return replace(models, seed=samples.seed)
         pair = pair._replace(costs=_costs(pair, models, budget))
-        is_whole = thorough and edges
-        judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, is_whole=is_whole)
+        extras = _Extras(thorough and edges and not samples.are_given, thorough and optimizer)
+        judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, extras=extras)
         with chosen.within(budget):  # what was read so far is needed to know the budget
             found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
     return replace(found, seed=samples.seed, saturated=judge.saturated)
@@ -148,6 +149,13 @@ def _described(pair: Pair, samples: Samples, tolerance: Tolerance) -> _Models | 
     return _Models(before, after, spaces)
 
 
+class _Extras(NamedTuple):
+    """What is tried where models are equal: dimensions of 1 and empty vectors, and onnxruntime's optimizer."""
+
+    edges: bool
+    optimizer: bool
+
+
 class _Judge:
     """Compares one pair of models."""
 
@@ -160,7 +168,7 @@ class _Judge:
         semantics: Semantics | None,
         *,
         is_thorough: bool,
-        is_whole: bool,
+        extras: _Extras,
     ) -> None:
         self._pair = pair
         self._models = models
@@ -168,9 +176,9 @@ class _Judge:
         self._engines = engines
         self._semantics = semantics
         self._is_thorough = is_thorough
-        self._tries_edges = is_whole and not models.spaces[0].is_given
-        self._tries_optimizer = is_whole and not any(
-            description.quantizes or description.readings.has_halves for description in (models.before, models.after)
+        self._tries_edges = extras.edges
+        self._tries_optimizer = extras.optimizer and not any(
+            description.is_coarse or description.readings.has_halves for description in (models.before, models.after)
         )
         self._evidence = Evidence(pair, tolerance, models.before.readings.spread)
         assert pair.costs is not None
@@ -234,9 +242,9 @@ class _Judge:
             found, runs = self._where_defined(found, engine, runs)
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "different":
             return self._unless_by_onnxruntime(found, runs)
-        if engine == "onnxruntime" and isinstance(found, Comparison) and self._tries_optimizer:
+        if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "equal" and self._tries_optimizer:
             reason = difference_when_optimized(self._pair, runs)
-            return replace(found, status="different", reason=reason, samples=0, evidence="") if reason else found
+            return Comparison("different", found.runtime, reason) if reason else found
         return found
 
     def _where_defined(self, found: Comparison, engine: str, runs: list[Run]) -> tuple[Comparison | Inconclusive, list[Run]]:

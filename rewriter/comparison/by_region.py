@@ -373,4 +373,5 @@ class _Judge:
             semantics=self._runner.semantics,
             budget=self._part,
             edges=False,  # the whole model may never have these sizes here
+            optimizer=False,
         )

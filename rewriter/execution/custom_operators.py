@@ -76,17 +76,23 @@ def operators_in(files: Sequence[str]) -> list[Any]:
     Raises RejectedError where a file cannot be run, defines none, or one that another file or class defines as well.
     """
     found = [operator for path in files if _is_python(path) for operator in _defined_in(path)]
-    count = Counter((operator.op_domain, operator.__name__) for operator in found)
-    for (domain, name), number in count.items():
+    own = [operator for operator in found if operator.__module__.startswith(_MODULE)]  # others are imported by them
+    for (domain, name), number in Counter((operator.op_domain, operator.__name__) for operator in own).items():
         if number > 1:
             raise _rejected(f"the files define {name} of domain {domain} {number} times")
-    return found
+    defined = {(operator.op_domain, operator.__name__) for operator in own}
+    imported = (operator for operator in found if (operator.op_domain, operator.__name__) not in defined)
+    return [*own, *{(operator.op_domain, operator.__name__): operator for operator in imported}.values()]
+
+
+_MODULE = "custom operators of "
+"""What the names of the modules begin with that files become."""
 
 
 def _defined_in(path: str) -> list[Any]:
     from onnx.reference.op_run import OpRun
 
-    module = ModuleType(f"custom operators of {path}")
+    module = ModuleType(f"{_MODULE}{path}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where decorators look up annotations
     if (folder := os.path.dirname(path)) not in sys.path:
@@ -98,8 +104,6 @@ def _defined_in(path: str) -> list[Any]:
         raise _rejected(f"{path} cannot be loaded: {type(error).__name__}: {one_line(error)}") from error
     values = dict.fromkeys(value for value in vars(module).values() if isinstance(value, type))
     classes = [value for value in values if issubclass(value, OpRun) and value is not OpRun]
-    own = [kind for kind in classes if kind.__module__ == module.__name__]  # what it imports may be another file's
-    classes = own or classes
     found = [kind for kind in classes if kind.op_domain]
     if not found and classes:
         raise _rejected(f"{path}: {classes[0].__name__} has no op_domain, the domain of the operator")

@@ -95,7 +95,7 @@ def _is_mask(node: Node, mask: str, queries: Shape, keys: Shape) -> bool:
     it, and runtimes disagree about what is left of a row without a position.
     """
     shape, value = node.shape(mask), node.constant(mask)
-    if value is None or not value.size or value.max(axis=-1).min() < _MASKED:
+    if value is None or not value.size or not value.max(axis=-1).min() >= _MASKED:  # NaN
         return False
     if shape is None or not 2 <= len(shape) <= _RANK or None in shape or node.elem_type(mask) != TensorProto.FLOAT:
         return False

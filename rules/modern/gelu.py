@@ -18,7 +18,7 @@ from ..shared.spelled_out import either_way, factors, inner, is_near, scalar
 @modernize("Mul", opset=20)
 def gelu(node: Node) -> None:
     """x * 0.5 * (1 + erf(x / sqrt 2)), in any order, and the same with tanh(sqrt(2 / pi) (x + 0.044715 x³)), become a Gelu."""
-    if node.elem_type() not in (TensorProto.FLOAT, TensorProto.DOUBLE) or not node.graph.may_write("Gelu"):
+    if node.elem_type() != TensorProto.FLOAT or not node.graph.may_write("Gelu"):
         return
     values = factors(node)
     for half, x, share in permutations(values) if len(values) == 3 else ():

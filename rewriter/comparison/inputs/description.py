@@ -45,7 +45,7 @@ class Description(NamedTuple):
     declared: tuple[bytes, ...] = ()
     carries: bool = False
     overrides: bool = False
-    quantizes: bool = False
+    is_coarse: bool = False
 
 
 class Describe(NamedTuple):
@@ -74,14 +74,24 @@ class Describe(NamedTuple):
             declared=tuple(value.SerializeToString() for value in model.graph.output),
             carries=carries_only(model),
             overrides=model.ir_version >= 4,
-            quantizes=_quantizes(model),
+            is_coarse=_is_coarse(model),
         )
 
 
-def _quantizes(model: onnx.ModelProto) -> bool:
-    """Whether the model computes with quantized numbers, in integers whose steps differ from kernel to kernel."""
-    rows = (facts.of(node.op_type, node.domain) for node, _ in nodes_with_opset(model))
-    return any(row.kind is Kind.QUANTIZES or "saturated_products" in row.word("ort-wrong") for row in rows)
+def _is_coarse(model: onnx.ModelProto) -> bool:
+    """Whether the model computes with quantized numbers, in integers whose steps differ from kernel to kernel, or casts to 16-bit
+    floats, in any graph.
+    """
+    return any(_is_coarse_node(node) for node, _ in nodes_with_opset(model))
+
+
+def _is_coarse_node(node: onnx.NodeProto) -> bool:
+    row = facts.of(node.op_type, node.domain)
+    kinds = {attribute.i for attribute in node.attribute if attribute.name == "to"}
+    return row.kind is Kind.QUANTIZES or "saturated_products" in row.word("ort-wrong") or not kinds.isdisjoint(_HALVES)
+
+
+_HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 
 
 def _without_functions(model: onnx.ModelProto) -> onnx.ModelProto:

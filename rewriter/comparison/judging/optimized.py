@@ -14,42 +14,61 @@ _MOST = 3
 """The number of inputs on which the models are run."""
 _RELATIVE = 0.01
 """How far a float may be from the other, in relation to the largest: the optimizer changes last bits, of which many may gather."""
+_OF_INPUTS = 1e-4
+"""How far it may be in relation to the largest input: what cancels leaves noise, which another kernel makes anew."""
+_SHARE = 0.5
+"""The share of the elements that are others where a node was folded wrongly; last bits turn a few integers over."""
 
 
 def difference_when_optimized(pair: Pair, runs: list[Run]) -> str:
-    """What the result gives with the optimizer and neither model gives without it, nor the original with it; "" for nothing."""
-    runs = pair.affordable(OPTIMIZED, runs[:_MOST])
+    """What the result gives with the optimizer, and gives not without it, nor the original with it; "" for nothing."""
+    runs = pair.affordable(OPTIMIZED, [run for run in runs if not run.doubt and run.decides != "odd"][:_MOST])
     before = pair.outputs_again(OPTIMIZED, runs) if runs else None
-    if before is None or any(_unlike(run.outputs, again) for run, again in zip(runs, before, strict=True)):
+    plain = pair.outputs_again("onnxruntime", runs, pair.result) if runs else None
+    if before is None or plain is None or any(_unlike(run, run.outputs, again) for run, again in zip(runs, before, strict=True)):
         return ""
-    for run, answer in zip(runs, pair.run_again(OPTIMIZED, runs, pair.result), strict=True):
+    answers = pair.run_again(OPTIMIZED, runs, pair.result)
+    for run, usual, answer in zip(runs, plain, answers, strict=True):
         if isinstance(answer, Failure) and answer.kind in ("invalid", "runtime") and answer.certain:
             return f"with its optimizer, onnxruntime runs the original but not the result: {explain(answer)}"
-        if isinstance(answer, Outputs) and (name := _unlike(run.outputs, answer)):
+        if isinstance(answer, Outputs) and (name := _unlike(run, usual, answer)):
             return f"output '{name}' differs where onnxruntime's optimizer is on, as it is by default, and not where it is off"
     return ""
 
 
-def _unlike(one: Outputs, other: Outputs) -> str:
-    """The first output that is not alike, "" where all are."""
+def _unlike(run: Run, one: Outputs, other: Outputs) -> str:
+    """The first output that is not alike, on the inputs of `run`; "" where all are."""
+    noise = _OF_INPUTS * max((_largest(value) for value in run.inputs.values()), default=0.0)
     pairs = zip(one.names, one.values, other.values, strict=True)
-    return next((name for name, value, again in pairs if not _are_alike(value, again)), "")
+    return next((name for name, value, again in pairs if not _are_alike(value, again, noise)), "")
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def _largest(value: Any) -> float:
+    """The largest finite float in an input."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return 0.0
+    return float(np.max(np.abs(value[np.isfinite(value)].astype(np.float64)), initial=0))
+
+
+def _are_alike(one: Any, other: Any, noise: float) -> bool:
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_are_alike, one, other))
+        return len(one) == len(other) and all(_are_alike(*pair, noise) for pair in zip(one, other, strict=True))
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return type(one) is type(other)
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    return _are_near(one, other) if one.dtype.kind == "f" else bool(np.array_equal(one, other))
+    if one.dtype.kind == "V" or not one.size:  # bfloat16 and float8 round coarsely
+        return True
+    if one.dtype.kind != "f":
+        return bool(np.mean(one != other) < _SHARE)
+    return _are_near(one, other, noise)
 
 
-def _are_near(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether floats are NaN and infinite in the same places, and elsewhere near each other."""
+def _are_near(one: np.ndarray, other: np.ndarray, noise: float) -> bool:
+    """Whether floats are NaN and infinite in the same places, and elsewhere mostly near each other."""
     finite = np.isfinite(one) & np.isfinite(other)
     if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
         return False
     values, others = one[finite].astype(np.float64), other[finite].astype(np.float64)
-    return bool(np.all(np.abs(values - others) <= _RELATIVE * np.max(np.abs(values), initial=0)))
+    beyond = np.abs(values - others) > max(_RELATIVE * np.max(np.abs(values), initial=0), noise)
+    return not values.size or bool(np.mean(beyond) < _SHARE)
