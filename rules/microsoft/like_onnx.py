@@ -23,7 +23,9 @@ def insert_axis(node: Node) -> None:
     if axis is not None:
         axes = op.int64([int(axis.reshape(-1)[0])])
     else:
-        axes = op.Reshape(op.Cast(node.input(1), to=7), op.int64([1]))
+        number = op.Cast(node.input(1), to=7)
+        is_scalar = node.rank(1) == 0  # of a scalar, onnxruntime's optimizer takes a Reshape for that of the data
+        axes = op.Unsqueeze(number, op.int64([0])) if is_scalar else op.Reshape(number, op.int64([1]))
     node.become.Unsqueeze(node.input(0), axes)
 
 
