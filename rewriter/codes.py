@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -35,9 +35,14 @@ def listed() -> tuple[Coded, ...]:
 @lru_cache(maxsize=10_000)
 def code_of(message: str) -> str:
     """The code of `message`, which may be part of a longer one: "its rewrite needs Concat: the rank of 'x' is unknown"."""
-    fitting = [(row.length, -len(part), row, part) for part in _parts(message) for row in listed() if row.pattern.fullmatch(part)]
+    return _best(_parts(message)) or _best(_heads(message)) or OTHER
+
+
+def _best(parts: Iterable[str]) -> str:
+    """The code of the most telling of the `parts`; "" where none has a code."""
+    fitting = [(row.length, -len(part), row, part) for part in parts for row in listed() if row.pattern.fullmatch(part)]
     if not fitting:
-        return OTHER
+        return ""
     _, _, row, part = max(fitting, key=lambda found: found[:2])
     return row.code.replace("*", _slug(part.rpartition(" (")[2])) if "*" in row.code else row.code
 
@@ -48,6 +53,11 @@ def _parts(message: str) -> Iterator[str]:
     yield from (message[colon.end() :] for colon in re.finditer(": ", message))
     if found := re.search(r"its rewrite needs (\S+), which (.*)", message, re.DOTALL):
         yield f"{found[1]} {found[2]}"
+
+
+def _heads(message: str) -> Iterator[str]:
+    """What stands before each colon: "MNN 3.6 computes it wrongly (Div of integers)" before a reason that has no code."""
+    yield from (message[: colon.start()] for colon in re.finditer(": ", message))
 
 
 def _pattern(message: str) -> re.Pattern[str]:

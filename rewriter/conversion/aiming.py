@@ -13,6 +13,8 @@ from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
 
 _NOT_ALLOWED = "… does not allow it: …"
+_WRONG = "runtime.wrong."
+"""The begin of the codes of forms that a runtime computes wrongly."""
 OLDEST_OF_LISTS = 7
 """The opset before which operators spread their operands by attributes: no list that takes newer ones is met by these forms."""
 MOST_IN_VAIN = 3
@@ -22,12 +24,12 @@ MOST_IN_VAIN = 3
 def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restrictions: Restrictions) -> bool:
     """Whether a conversion to `opset` may meet no blockers, or fewer than those to the opsets tried before, which met `blocked`.
 
-    For a runtime with a list of operators, nodes are rewritten at any opset. So a blocker of a node that stands in the user's model
+    For a runtime that restricts nodes, they are rewritten at any opset. So a blocker of a node that stands in the user's model
     stays where everything that it names has the same form at both opsets.
     """
-    if not restrictions.lists or restrictions.versions:
+    if restrictions.versions or not (restrictions.lists or restrictions.forms):
         return True
-    if opset < OLDEST_OF_LISTS and any(tried >= OLDEST_OF_LISTS for tried in blocked):
+    if restrictions.lists and opset < OLDEST_OF_LISTS and any(tried >= OLDEST_OF_LISTS for tried in blocked):
         return False
     persisting = [[_persists(blocker, tried, opset) for blocker in blockers] for tried, blockers in blocked.items()]
     if any(all(persist) for persist in persisting):
@@ -37,7 +39,10 @@ def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restri
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:
     """Whether the blocker, met at opset `tried`, is certain to be in the way at `opset`, too."""
-    if blocker.code != code_of(_NOT_ALLOWED) or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
+    is_of_runtime = blocker.code == code_of(_NOT_ALLOWED) or blocker.code.startswith(_WRONG)
+    if not is_of_runtime or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
+        return False
+    if "opset" in blocker.reason:  # a form that is wrong at some opsets only
         return False
     named = {blocker.op_type, *re.findall(r"\w+", blocker.reason)} & transitions.all_operators()
     return all(transitions.is_restamp(op_type, tried, opset) for op_type in named)

@@ -148,17 +148,23 @@ class Fitting:
                 self._notes.remark("fallback", node, str(found))
             return
         found = next(found for found in refusing if self._trial is not None or not found.list.may_stay)
-        title = found.list.title
         if not found.against:
-            raise Unconvertible(f"nobody can tell whether {title} allows it: {'; '.join(found.unknown)}", _hint(node))
-        needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
-        hint = _hint(node) if plan.refused or needs_shape else "change the model where it uses it, or choose another runtime"
-        if found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
-            hint = "--allow int32-inputs lets the inputs of the model that are int64 be int32"
-        own = f"{title} does not allow it: {'; '.join(found.against)}"
+            reason = f"nobody can tell whether {found.list.title} allows it: {'; '.join(found.unknown)}"
+            raise Unconvertible(reason, self._hint(node, found, plan))
+        own = f"{found.list.title} does not allow it: {'; '.join(found.against)}"
         others = "; ".join(_others(own, plan.refused)[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
-        refusal = Unconvertible(f"{own}; {others}", hint)
-        raise node.with_reason_to_stay(refusal)
+        raise node.with_reason_to_stay(Unconvertible(f"{own}; {others}", self._hint(node, found, plan)))
+
+    def _hint(self, node: Task, found: _Against, plan: Plan) -> str:
+        """What helps where the node is refused; "" in a trial, whose refusal nobody reads."""
+        if self._trial is not None:
+            return ""
+        if found.against and found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
+            return "--allow int32-inputs lets the inputs of the model that are int64 be int32"
+        needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
+        if not found.against or plan.refused or needs_shape:
+            return _hint(node)
+        return "change the model where it uses it, or choose another runtime"
 
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""

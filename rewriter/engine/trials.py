@@ -11,6 +11,7 @@ from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper
 from ..graph.model import Model
 from ..storage.payload import tensor_of
 from ..storage.skeleton import Skeleton
+from ..structure.declarations import as_declared
 from .outcome import Outcome
 from .task import Task
 
@@ -85,6 +86,8 @@ def model_of(node: Task) -> Model | None:
             return None
         graph.input.append(ValueInfoProto(name=value, type=kind))
     graph.node.extend([*makers, node.proto])
+    types = ((value, _type_of(node, value)) for value in (*made, *node.outputs) if value)
+    graph.value_info.extend(ValueInfoProto(name=value, type=kind) for value, kind in types if kind is not None)
     for index, value in enumerate(node.outputs):
         if value and node.graph.is_output(value):
             graph.output.append(ValueInfoProto(name=value, type=_type_of(node, value) or TypeProto()))
@@ -93,7 +96,9 @@ def model_of(node: Task) -> Model | None:
             graph.output.append(ValueInfoProto(name=f"{value}_is_read", type=_type_of(node, value) or TypeProto()))
     parent = whole.skeleton
     skeleton = Skeleton(proto, parent.file, parent.base_dir, parent.locations)
-    return Model(skeleton, constants_as_initializers=node.graph.takes_initializers, semantics=whole.semantics)
+    model = Model(skeleton, constants_as_initializers=node.graph.takes_initializers, semantics=whole.semantics)
+    model.evidence = as_declared(proto)
+    return model
 
 
 def _dequantized(node: Task) -> list[NodeProto]:

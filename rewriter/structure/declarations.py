@@ -89,6 +89,13 @@ def weigh(serialized: bytes, vouched: Collection[str] = ()) -> Evidence | None:
     return Evidence(believed or derived, proven or derived, derived, [*contradictions, *belied.values()])
 
 
+def as_declared(model: ModelProto) -> Evidence:
+    """The evidence about a model that declares nothing but what is known: its types are taken as they are."""
+    known = ModelProto()
+    known.CopyFrom(model)
+    return Evidence(known, known, known, [])
+
+
 def derive(serialized: bytes) -> ModelProto | None:
     """The types that follow from the inputs of a model, without its declarations; None where inference
     crashes or refuses the model.

@@ -32,6 +32,7 @@ def blocker(op_type: str, reason: str = "a runtime does not allow it: it is open
         (17, blocker("ReduceMean")),  # its axes became an input at 18
         (18, blocker("AveragePool")),  # it got dilations at 19
         (12, blocker("ReduceL1", "NPU 1 refuses it (Reduce axes as an attribute at opset 13 to 17): …")),
+        (12, blocker("ReduceL1", "NPU 1 computes it wrongly (Reduce axes as an attribute at opset 13 to 17): …")),
         (10, blocker("Range")),  # there was none
         (9, blocker("Reshape", "a runtime does not allow it: it follows Slice")),  # whose bounds were attributes
         (17, blocker("Split", transition="19→18")),  # a rule may choose another way for another target
@@ -45,12 +46,25 @@ def test_what_may_not_be_in_the_way_there_is_tried(opset: int, found: Blocker) -
 
 
 @pytest.mark.parametrize(
-    "found", [blocker("Shape"), blocker("Expand"), blocker("Reshape", "a runtime does not allow it: it follows Slice")]
+    "found",
+    [
+        blocker("Shape"),
+        blocker("Expand"),
+        blocker("Reshape", "a runtime does not allow it: it follows Slice"),
+        blocker("Div", "NPU 1 computes it wrongly (Div of integers): integers are divided"),
+    ],
 )
 def test_what_has_the_same_form_there_is_not(found: Blocker) -> None:
     assert not is_worth_trying(15, {16: [found]}, LISTED)
     assert not is_worth_trying(16, {15: [found]}, LISTED)
     assert not is_worth_trying(15, {16: [found, blocker("Where")]}, LISTED)
+
+
+def test_forms_that_a_runtime_computes_wrongly_persist_without_a_list() -> None:
+    restrictions = Restrictions(forms={("Div of integers", "Div"): "NPU 1 computes it wrongly (Div of integers)"})
+    wrong = blocker("Div", "NPU 1 computes it wrongly (Div of integers): integers are divided")
+    assert not is_worth_trying(13, {12: [wrong]}, restrictions)
+    assert is_worth_trying(6, {12: [wrong]}, restrictions)  # where it broadcasts by an attribute
 
 
 def test_no_list_is_met_by_the_forms_before_opset_7() -> None:
