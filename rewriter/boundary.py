@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import functools
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 from .errors import (
+    ArgumentError,
     InternalError,
     InvalidModelError,
     SplitRewriteError,
@@ -17,6 +19,7 @@ from .errors import (
     is_out_of_memory,
     status_and_line,
 )
+from .python_words import in_python
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,12 +61,27 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 def told(error: Exception) -> Exception:
     """`error`, if the caller expects it, else the error of this package for it."""
     if isinstance(error, SplitRewriteError | WrongTypeError):
-        return error
+        return _in_python(error) if isinstance(error, ArgumentError) else error
     if isinstance(error, Theirs):
         return error.error if isinstance(error.error, Exception) else error
     found = _of_this_package(error)
     found.__cause__ = error
     return found
+
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """For the time of a `with`, errors about arguments name parameters instead of options of the command line."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise _in_python(error) from error.__cause__
+
+
+def _in_python(error: ArgumentError) -> ArgumentError:
+    """`error`, which names a parameter instead of an option of the command line from now on."""
+    error.args = tuple(in_python(part) if isinstance(part, str) else part for part in error.args)
+    return error
 
 
 def _of_this_package(error: Exception) -> SplitRewriteError:

@@ -17,7 +17,7 @@ from onnx import GraphProto, ModelProto, NodeProto, helper, parser, printer
 
 from .conversion.functions import ConversionResult, convert_version, convert_versions
 from .conversion.options import Options
-from .errors import CompareError, UnconvertibleError
+from .errors import ArgumentError, CompareError, UnconvertibleError, shortened
 
 AnyModel: TypeAlias = ModelProto | str
 Rule: TypeAlias = Callable[[Any], None] | str
@@ -69,7 +69,12 @@ def assert_equal_at_every_opset(
 
 
 def _model(model: AnyModel) -> ModelProto:
-    return parser.parse_model(model) if isinstance(model, str) else model
+    """The model, or the one that a text describes. Raises: ArgumentError for text that is none, as the path of a file."""
+    if not isinstance(model, str):
+        return model
+    if "{" not in model:
+        raise ArgumentError(f"'{shortened(model)}' is not a model as text, as onnx.parser reads it; onnx.load reads a file")
+    return parser.parse_model(model)
 
 
 def _with(options: Options | None, rules: Sequence[Rule]) -> Options:

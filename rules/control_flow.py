@@ -23,15 +23,18 @@ _SHAPES_MAY_DIFFER = 11
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
 def take_the_branch(node: Node) -> None:
-    """On the way down, an If with a constant condition becomes the branch that runs, if a branch would need rewriting.
+    """On the way down, an If with a constant condition becomes the branch that runs, if a branch would need rewriting, or the
+    branches return different shapes.
 
     The other branch never runs, so it need not be expressed, which may be impossible. And a single branch determines the shapes.
     """
     condition = node.constant(0)
-    if condition is None or condition.size != 1 or not _has_to_change(node):
+    if condition is None or condition.size != 1 or node.target >= node.body_opset:
         return
     branches = {branch.name: branch for branch in node.subgraphs()}
     branch = branches["then_branch" if condition.all() else "else_branch"]
+    if not _has_to_change(node) and not _tells_more(node, branch):
+        return
     if branch.proto.sparse_initializer or _contradicts(node, branch):
         return
     for each in branches.values():
@@ -43,9 +46,13 @@ def take_the_branch(node: Node) -> None:
 
 def _has_to_change(node: Node) -> bool:
     """Whether the If, or something in its branches, has to be rewritten for the target."""
-    if node.target >= node.body_opset:
-        return False
     return node.target < _SHAPES_MAY_DIFFER or any(branch.has_to_change() for branch in node.subgraphs())
+
+
+def _tells_more(node: Node, branch: Subgraph) -> bool:
+    """Whether the branch tells lengths of the outputs that the If, whose other branch returns others, leaves open."""
+    shapes = ((node.shape(output), _output_shape(branch, index)) for index, output in enumerate(node.outputs) if output)
+    return any(shape is not None and (known is None or shape.count(None) < known.count(None)) for known, shape in shapes)
 
 
 def _contradicts(node: Node, branch: Subgraph) -> bool:

@@ -17,11 +17,25 @@ from ..rewriter.graph.node import Node
 @decompose("Gelu", opset=13, exact=False)
 def in_elementary_functions(node: Node) -> None:
     """The node becomes 0.5 x (1 + erf(x / sqrt 2)), or with approximate=tanh the same with tanh instead of erf."""
-    op = node.op
+    op, x = node.op, node.input(0)
     kind = node.need_elem_type()
-    curve = _tanh(node, kind) if node.attr("approximate", "none") == "tanh" else _erf(node, kind)
-    share = op.Add(curve, op.const(1, kind))
-    node.become.Mul(op.Mul(node.input(0), op.const(0.5, kind)), share)
+    is_tanh = node.attr("approximate", "none") == "tanh"
+    curve = _tanh(node, kind) if is_tanh else _erf(node, kind)
+    share, half = op.Add(curve, op.const(1, kind)), op.const(0.5, kind)
+    if is_tanh and _is_multiplied(node, x):
+        node.become.Mul(x, op.Mul(share, half))
+    elif is_tanh:
+        node.become.Mul(op.Mul(half, x), share)  # the other way round it would be the product in the form with erf
+    else:
+        node.become.Mul(op.Mul(x, half), share)
+
+
+def _is_multiplied(node: Node, x: str) -> bool:
+    """Whether another node multiplies x, perhaps by 0.5, too.
+
+    onnxruntime removes 0.5 x with the form of tanh that it fuses, although others read it: nodes that are equal are one to it.
+    """
+    return not node.graph.is_read_once(x) and any(reader.op_type == "Mul" for reader in node.graph.readers(x))
 
 
 def _erf(node: Node, kind: int) -> str:

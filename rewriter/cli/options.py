@@ -26,7 +26,9 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
     with lean_imports():
         from ..conversion.options import Options
         from ..execution.loadable import latest_opset
+        from ..runtimes.demands import demands_of
 
+    demands_of(given["for_runtimes"], python=given["python"])  # `Options` would tell a wrong name in words of Python
     compares = (given["compare"] != "off" or given["verify_with"] or given["for_runtimes"]) and not given["dry_run"]
     options = Options(
         assume_opset=given["assume_opset"],

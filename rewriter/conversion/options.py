@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ...rules import microsoft, modern
 from ...rules.shared.contrib import DOMAIN
+from ..boundary import speaking_python
 from ..bridge.opening import is_pattern
 from ..checks import validity
 from ..comparison.judging.tolerance import EXACT, Tolerance
@@ -144,7 +145,8 @@ class Options:
         arguments.check_tolerance(self.tolerance)
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
-        demands_of_options(self)  # a wrong name is told before the model is read
+        with speaking_python():
+            demands_of_options(self)  # a wrong name is told before the model is read
         for name in ("verify_with", "python"):
             arguments.check_kind(name, getattr(self, name), str, "a str")
         if self.python and not self.verify_with and not self.for_runtimes:

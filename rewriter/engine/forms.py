@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from onnx import AttributeProto, NodeProto
 from onnx.defs import OpSchema
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
+from ..opsets import schema_types
 from ..opsets.transitions import schema_at
+from ..opsets.type_protos import type_string
 
 
 def mistake_in(proto: NodeProto, opset: int) -> str:
@@ -20,6 +24,43 @@ def mistake_in(proto: NodeProto, opset: int) -> str:
     if schema is None or schema.deprecated:
         return f"opset {opset} does not have it"
     return _mistake_in_number(proto, schema) or _mistake_in_attributes(proto, schema)
+
+
+def mistake_in_types(proto: NodeProto, opset: int, type_of: Callable[[str], str | None]) -> str:
+    """What the schema of `opset` says against the types of the values, as far as `type_of` knows them; "" for nothing."""
+    schema = schema_at(proto.op_type, opset)
+    if proto.domain not in DEFAULT_DOMAINS or schema is None:
+        return ""
+    known = {name: kind for name in (*proto.input, *proto.output) if name and (kind := type_of(name)) is not None}
+    for names, parameters in ((proto.input, schema.inputs), (proto.output, schema.outputs)):
+        for index, name in enumerate(names if parameters else ()):
+            if name in known and known[name] not in parameters[min(index, len(parameters) - 1)].types:
+                return f"it does not take {_short(known[name])} as '{name}'"
+    for name, made in schema_types.fixed_types(proto, opset).items():
+        kind = type_string(made)
+        if name in known and kind != known[name]:
+            return f"it makes {_short(kind)} of '{name}', which is {_short(known[name])}"
+    for values in schema_types.tied_values(proto, opset):
+        kinds = {known[name]: name for name in values if name in known}
+        if len(kinds) > 1:
+            shown = (f"'{name}' ({_short(kind)})" for kind, name in kinds.items())
+            return f"{' and '.join(shown)} have to be of one type"
+    return ""
+
+
+def mistake_in_reads(proto: NodeProto, is_defined: Callable[[str], bool]) -> str:
+    """What is wrong with the values that the node reads; "" for nothing."""
+    for name in filter(None, proto.input):
+        if name in proto.output:
+            return f"it reads '{name}', which it makes itself"
+        if not is_defined(name):
+            return f"it reads '{name}', which nothing makes"
+    return ""
+
+
+def _short(kind: str | None) -> str:
+    """The type string without the words around the element type of a tensor."""
+    return "?" if kind is None else kind.removeprefix("tensor(").removesuffix(")") if kind.startswith("tensor(") else kind
 
 
 def _mistake_in_number(proto: NodeProto, schema: OpSchema) -> str:

@@ -11,7 +11,7 @@ from ..opsets.flags import odd_flag
 from ..opsets.type_protos import Shape
 from ..structure import declarations
 from .failures import raise_mistake_of_caller
-from .forms import mistake_in
+from .forms import mistake_in, mistake_in_reads, mistake_in_types
 from .notes import Notes
 from .operands import make_vectors
 from .registry import Rule
@@ -113,7 +113,11 @@ class RuleUse:
         for made in node.results() if node.changed else ():
             if made is node and is_between_forms:
                 continue
-            mistake = mistake_in(made.proto, made.opset)
+            mistake = (
+                mistake_in(made.proto, made.opset)
+                or mistake_in_reads(made.proto, lambda name, scope=made.scope: scope.find(scope.resolve(name)) is not None)
+                or mistake_in_types(made.proto, made.opset, made.type_string)
+            )
             if mistake:
                 raise ArgumentError(f"rules: {rule.name} wrote an invalid {made.op_type}: {mistake}")
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import onnx
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, shortened
 from ..process.child import child_environment
 from ..suggestions import did_you_mean
 from . import adapters
@@ -35,11 +35,15 @@ class Target:
 
     def require(self) -> None:
         """Raises ArgumentError where there is no such adapter or interpreter, or where the runtime is not installed there."""
+        module, _, _ = self.adapter.partition(":")
+        if ":" in self.adapter and not all(part.isidentifier() for part in module.split(".")):
+            reason = "name the module as an import does: 'package.module:Class'"
+            raise ArgumentError(f"'{shortened(self.adapter)}' is no adapter: {reason}")
         if ":" not in self.adapter and self.adapter not in adapters.ADAPTERS:
-            suggestion = did_you_mean(self.adapter, adapters.ADAPTERS)
+            suggestion = did_you_mean(shortened(self.adapter), adapters.ADAPTERS)
             known = ", ".join(adapters.ADAPTERS)
             raise ArgumentError(
-                f"'{self.adapter}' is not a runtime that can be run from here{suggestion} "
+                f"'{shortened(self.adapter)}' is not a runtime that can be run from here{suggestion} "
                 f"(these can: {known}; or name a class of your own as module:class)"
             )
         if not self.installed_version():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import onnx
 
-from ..conversion.functions import check_convertible, convert_version
+from ..conversion import driver
 from ..conversion.options import Options
 from ..errors import SplitRewriteError
 from ..opsets.transitions import newest_opset
@@ -56,8 +56,8 @@ def tried(remedy: Remedy, model: str) -> Remedy:
     try:
         target, options = _parsed(remedy.options)
         if options.ir_version is not None:  # a dry run writes no file that could have an IR version
-            convert_version(model, target, compare="off", options=options)
-        report = check_convertible(model, target, options=options)
+            driver.convert_model(model, target, compare="off", options=options)
+        report = driver.dry_run(model, target, options=options).report
     except SplitRewriteError as error:
         return remedy._replace(works=False, refusal=str(error).splitlines()[0])
     blockers = report.blockers

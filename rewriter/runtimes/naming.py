@@ -4,6 +4,7 @@ by the products that have them inside.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError, listed, shortened
 from ..execution.adapters import ADAPTERS
 from ..execution.other_runtimes import Target
 from ..suggestions import nearest
@@ -25,6 +26,7 @@ _UNFINISHED = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+(?P<release>\S*)")
 """A name followed by what is no number."""
 _OF_FILE = re.compile(r"(?P<path>.+\.toml)(?:@.+)?")
 """A profile of the user's own, perhaps with a release behind it: "./mynpu.toml", "./mynpu.toml@1.2"."""
+_WITHOUT_RELEASE = re.compile(r".+\.toml@")
 _MOST_RELEASES = 3
 """The number of releases that a message names one by one."""
 
@@ -82,8 +84,15 @@ def find_runtime(name: str, parameter: str) -> Named:
     named = _among(_by_name(), name)
     if named is not None:
         return named
-    suggested = " or ".join(f"'{other}'" for other in nearest(_base(name), _spelled()))
-    raise ArgumentError(f"{parameter} {name}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
+    if not name.strip():
+        raise ArgumentError(f"{parameter}: a name is empty (--list-runtimes lists all)")
+    given = f"{parameter} {shortened(name)}"
+    if _WITHOUT_RELEASE.fullmatch(name):
+        raise ArgumentError(f"{given}: no release follows the @; without it, the newest in the file is taken")
+    if os.path.isdir(name):
+        raise ArgumentError(f"{given}: is a folder; name a profile in it, which ends with .toml")
+    suggested = " or ".join(f"'{other}'" for other in nearest(_base(shortened(name)), _spelled()))
+    raise ArgumentError(f"{given}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
 
 
 def _among(known: Mapping[str, Named], name: str) -> Named | None:

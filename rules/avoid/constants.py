@@ -54,12 +54,14 @@ def fold_scalar(node: Node) -> None:
 
 @avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
-    """The result becomes a constant; a comparison of floats stays, because some runtimes read no constants of type bool.
+    """The result becomes a constant. A comparison of floats stays, because some runtimes read no constants of type bool; and a Cast
+    of stored doubles, in which a constant of int64 is written.
 
     It is exact for all types where runtimes agree about the result, and else right up to the last bits.
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
-    if node.inputs and not is_comparison and not _fold(node):
+    is_spelled = node.op_type == "Cast" and node.elem_type(0) == TensorProto.DOUBLE and _is_stored(node, 0)
+    if node.inputs and not is_comparison and not is_spelled and not _fold(node):
         node.fold_roughly()
 
 

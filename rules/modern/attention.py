@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import modernize
@@ -83,9 +84,11 @@ def _fits(node: Node, found: _Scores, values: str, mask: str) -> bool:
     """Whether all operands have the ranks, and the numbers of heads, for which the operator does what the nodes do."""
     queries, keys, parts = (node.shape(name) or () for name in (found.queries, found.keys, values))
     keys = tuple(keys[axis] for axis in found.turn) if found.turn and len(keys) == _RANK else keys
-    if found.scale <= 0 or not len(queries) == len(keys) == len(parts) == _RANK:
+    if not 0 < np.float32(found.scale) < np.inf or not len(queries) == len(keys) == len(parts) == _RANK:
         return False
     if not queries[:2] == keys[:2] == parts[:2] or None in queries[:2]:
+        return False
+    if 0 in (*queries, *keys, *parts):  # which runtimes refuse
         return False
     return not mask or _is_mask(node, mask, queries, keys)
 

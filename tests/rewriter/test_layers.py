@@ -15,7 +15,7 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
-    {"cached", "progress", "sizes", "suggestions", "codes", "document"},
+    {"cached", "progress", "sizes", "suggestions", "codes", "document", "python_words"},
     {"errors"},
     {"boundary"},
     {"calls"},

@@ -7,7 +7,7 @@ import pytest
 from helpers import model
 from onnx import parser
 
-from split_rewrite.rewriter import CompareError, ConversionResult, Options, UnconvertibleError
+from split_rewrite.rewriter import ArgumentError, CompareError, ConversionResult, Options, UnconvertibleError
 from split_rewrite.rewriter.engine.registry import decompose, simplify
 from split_rewrite.rewriter.graph.node import Node
 from split_rewrite.testing import assert_equal_at_every_opset, assert_rewrites  # pyright: ignore[reportMissingImports]
@@ -105,3 +105,10 @@ def test_names_in_functions_and_of_stored_tensors_do_not_count() -> None:
 def test_no_opset_that_can_be_reached_is_an_assertion() -> None:
     with pytest.raises(AssertionError, match=r"no opset can be reached:\nat opset 9: .*Mish"):
         assert_equal_at_every_opset(MISH.replace("18", "22"), opsets=[9], options=Options(only=["split"]))
+
+
+def test_the_path_of_a_file_is_no_text() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"^'tiny\.onnx' is not a model as text, as onnx\.parser reads it; onnx\.load reads a file$"
+    ):
+        assert_equal_at_every_opset("tiny.onnx")

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import onnxruntime
 import pytest
 from helpers import assert_rewrites, convert_version, known, model, optimized, run
 from onnx import TensorProto
@@ -43,6 +44,30 @@ def test_onnxruntime_recognizes_it(text, fused, target):
     # FastGelu is found neither at an input nor at an output of the graph.
     inside = text.replace("x) => (float[3,8] y) { y", "w) => (float[3,8] z) { x = Sin (w)  y").replace(" }", "  z = Cos (y) }")
     assert optimized(convert_version(model(inside, 20), target).model) == sorted(["Sin", "Cos", fused])
+
+
+BESIDE = {
+    "the form with erf": "q = Gelu (x)",
+    "another of its kind": 'q = Gelu <approximate = "tanh"> (x)',
+    "half of it": "q = Mul (x, half)",
+    "half of it, the other way round": "q = Mul (half, x)",
+    "half of it in a gate": "q = Swish <alpha = 0.5> (x)",
+}
+
+
+@pytest.mark.parametrize("opset", [20, 24])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_what_else_reads_its_input_survives_the_fusion(beside: str, opset: int) -> None:
+    """onnxruntime removed half of x with the tanh, and the model did not load."""
+    if opset > newest_opset() or ("Swish" in BESIDE[beside] and opset < 24):
+        pytest.skip("not in this opset")
+    nodes = f'x = Sin (w) p = Gelu <approximate = "tanh"> (x) {BESIDE[beside]} s = Cos (p) t = Abs (q)'
+    proto = model(f"g (float[3,8] w) => (float[3,8] s, float[3,8] t) <float half = {{0.5}}> {{ {nodes} }}", opset)
+    result = convert_version(proto, 17).model
+    loaded = onnxruntime.InferenceSession(result.SerializeToString()).run(None, {"w": X})
+    x = np.sin(X.astype(np.float64))
+    expected = np.cos(x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+    np.testing.assert_allclose(loaded[0], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_half_precision_does_not_overflow_where_the_result_does_not():
@@ -89,7 +114,7 @@ REWRITES = [
               scaled = Mul (inner, scale)
               tanh = Tanh (scaled)
               share = Add (tanh, one)
-              half_2 = Mul (x, half)
+              half_2 = Mul (half, x)
               y = Mul (half_2, share)
             }
         """,

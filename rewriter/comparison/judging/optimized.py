@@ -10,8 +10,8 @@ from ...execution.messages import OPTIMIZED, Failure, Outputs
 from ..inputs.original_runs import explain
 from ..runs import Pair, Run
 
-_MOST = 3
-"""The number of inputs on which the models are run."""
+_MOST = 12
+"""The number of inputs on which the models are run. They are spread, so that branches and bodies are run, too."""
 _RELATIVE = 0.01
 """How far a float may be from the other, in relation to the largest: the optimizer changes last bits, of which many may gather."""
 _OF_INPUTS = 1e-4
@@ -22,7 +22,8 @@ _SHARE = 0.5
 
 def difference_when_optimized(pair: Pair, runs: list[Run]) -> str:
     """What the result gives with the optimizer, and gives not without it, nor the original with it; "" for nothing."""
-    runs = pair.affordable(OPTIMIZED, [run for run in runs if not run.doubt and run.decides != "odd"][:_MOST])
+    usual = [run for run in runs if not run.doubt and run.decides != "odd"]
+    runs = pair.affordable(OPTIMIZED, usual[:: max(1, len(usual) // _MOST)][:_MOST])
     before = pair.outputs_again(OPTIMIZED, runs) if runs else None
     plain = pair.outputs_again("onnxruntime", runs, pair.result) if runs else None
     if before is None or plain is None or any(_unlike(run, run.outputs, again) for run, again in zip(runs, before, strict=True)):

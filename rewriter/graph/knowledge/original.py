@@ -104,7 +104,7 @@ class Original:
     @cached_property
     def sized(self) -> onnx.ModelProto | None:
         """The original model with the types that it would have if its inputs had fixed shapes; None where inference fails."""
-        return declarations.infer_sized(self._without_defaults())
+        return declarations.infer_sized(self._without_defaults()) if self._like is None else self._like.sized
 
     @cached_property
     def sized_shapes(self) -> dict[str, Shape]:
@@ -114,7 +114,7 @@ class Original:
     @cached_property
     def misread(self) -> dict[str, Shape]:
         """The shapes that onnx infers although they are not certain, and that runtimes believe."""
-        return declarations.misread(self._without_defaults())
+        return declarations.misread(self._without_defaults()) if self._like is None else self._like.misread
 
     @cached_property
     def propagated(self) -> Propagated | None:

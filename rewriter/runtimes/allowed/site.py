@@ -20,6 +20,8 @@ LAYOUT: Mapping[str, int] = {"N": 0, "C": 1, "H": -2, "W": -1}
 """The usual names of axes, and the axes that they name."""
 LONGEST_VALUE = 1024
 """The number of elements up to which a constant operand is looked into."""
+_TYPED_CONSTANTS = 9
+"""The first opset in which a Constant can be of any type."""
 _IMPLIED: Mapping[str, Any] = {"constant_value": 0, "min": -math.inf, "max": math.inf, "steps": [1]}
 """The values of operands that are left out."""
 _OF_AXES = frozenset(["axis", "axes"])
@@ -66,14 +68,17 @@ class Site:
         return [value for value in node.outputs[index : index + 1] if value] if index is not None else []
 
     def is_constant(self, value: str) -> bool:
-        """Whether the value is stored, or dequantized from one that is. It is not read for that."""
+        """Whether the value is stored, or dequantized from one that is, or cast from one as integers are written before opset 9. It
+        is not read for that.
+        """
         graph = self.node.graph
         if graph.tensor(value) is not None:
             return not graph.is_input(value)
         maker = self.node.maker(value)
         if maker is None:
             return False
-        if maker.op_type == "DequantizeLinear":
+        is_cast = maker.op_type == "Cast" and self.node.opset < _TYPED_CONSTANTS
+        if maker.op_type == "DequantizeLinear" or is_cast:
             return Site(maker).is_constant(maker.input(0))
         return maker.op_type == "Constant"
 

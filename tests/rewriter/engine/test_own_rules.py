@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import model, run
+from onnx import TensorProto
 
 from split_rewrite.rewriter import (
     ArgumentError,
@@ -99,6 +100,26 @@ def other_types(node: Node) -> None:
     node.become.Add(node.input(0), node.op.int64([1]))
 
 
+def other_shapes(node: Node) -> None:
+    node.become.MatMul(node.input(0), node.op.const([[1.0, 2.0]] * 3, TensorProto.FLOAT))
+
+
+def no_float(node: Node) -> None:
+    node.become.Not(node.input(0))
+
+
+def another_result(node: Node) -> None:
+    node.become.Cast(node.input(0), to=TensorProto.DOUBLE)
+
+
+def from_nowhere(node: Node) -> None:
+    node.become.Elu("nowhere")
+
+
+def from_itself(node: Node) -> None:
+    node.become.Elu(node.output(0))
+
+
 def failing(node: Node) -> None:
     raise KeyError("x")
 
@@ -112,6 +133,11 @@ def failing(node: Node) -> None:
         (attribute_of_another_type, "wrote an invalid Softmax: its attribute axis has to be of type INT"),
         (no_attribute, "wrote an invalid Concat: its attribute axis is missing"),
         (too_young, "wrote an invalid Gelu: opset 13 does not have it"),
+        (other_types, r"wrote an invalid Add: 'x' \(float\) and 'y_constant' \(int64\) have to be of one type"),
+        (no_float, "wrote an invalid Not: it does not take float as 'x'"),
+        (another_result, "wrote an invalid Cast: it makes double of 'y', which is float"),
+        (from_nowhere, "wrote an invalid Elu: it reads 'nowhere', which nothing makes"),
+        (from_itself, "wrote an invalid Elu: it reads 'y', which it makes itself"),
         (failing, r"failed on Relu 'n' \(main graph\): KeyError: 'x'"),
     ],
 )
@@ -135,9 +161,23 @@ def test_the_mistake_of_a_condition_is_told_as_that_of_its_rule(text: str) -> No
         convert_version(model(text, 13), 13, options=options(never))
 
 
-def test_types_that_do_not_fit_are_told_with_the_rule() -> None:
-    with pytest.raises(ArgumentError, match=r"^rules: the result is not valid after test_own_rules.other_types: .*tensor\(int64\)"):
-        convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(other_types)))
+def test_shapes_that_do_not_fit_are_told_with_the_rule() -> None:
+    with pytest.raises(ArgumentError, match=r"^rules: the result is not valid after test_own_rules.other_shapes: .*MatMul"):
+        convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(other_shapes)))
+
+
+def test_types_within_a_body_and_of_lists_are_judged() -> None:
+    text = """g (float[2] x, bool c) => (float[2] y) {
+        y = If (c) <then_branch = t () => (float[2] p) { p = Relu(x) }, else_branch = e () => (float[2] q) { q = Neg(x) }>
+    }"""
+    with pytest.raises(ArgumentError, match=r"wrote an invalid Add: 'x' \(float\) and '\w+' \(int64\) have to be of one type"):
+        convert_version(model(text, 13), 13, options=options(simplify("Relu", opset=13)(other_types)))
+
+    def list_of_one(node: Node) -> None:
+        node.become.SequenceConstruct(node.input(0))
+
+    with pytest.raises(ArgumentError, match=r"wrote an invalid SequenceConstruct: it does not take float as 'y'"):
+        convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(list_of_one)))
 
 
 def test_a_decomposition_has_to_remove_the_operator() -> None:
@@ -434,7 +474,7 @@ def test_an_invalid_result_is_blamed_on_the_rule_at_every_opset(target: int | No
     def from_nowhere(node: Node) -> None:
         node.become.Abs("nowhere")
 
-    with pytest.raises(ArgumentError, match=r"the result is not valid after test_own_rules\.from_nowhere"):
+    with pytest.raises(ArgumentError, match="from_nowhere wrote an invalid Abs: it reads 'nowhere', which nothing makes"):
         convert_version(model(FOREIGN), target, options=options(from_nowhere))
 
 

@@ -145,7 +145,7 @@ def test_a_declared_symbol_of_a_fixed_input_is_fixed_with_it() -> None:
 def test_what_follows_from_the_inputs_cannot_be_declared_otherwise() -> None:
     source = model("g (float[N,4] x) => (float[N,4] y) { r = Relu (x)\n y = Neg (r) }")
     for text, known in [("float[4,N]", "float[N,4]"), ("float[N]", "float[N,4]"), ("double[N,4]", "float[N,4]")]:
-        with pytest.raises(ArgumentError, match=re.escape(f"--declare: 'r' is {known}, not {text}")):
+        with pytest.raises(ArgumentError, match=re.escape(f"declare: 'r' is {known}, not {text}")):
             convert_version(source, 13, options=Options(declare={"r": text}))
     assert shown(convert_version(source, 13, options=Options(declare={"r": "float[N,4]"})).model)["r"] == "float[N,4]"
 
@@ -154,7 +154,7 @@ def test_what_follows_from_the_inputs_cannot_be_declared_otherwise() -> None:
     "text", ["", "float[N", "flaot[N]", "float[99999999999999999999]", "float[-1]", "float x, float", "float v) => () {} #", "[2]"]
 )
 def test_what_is_no_type_cannot_be_declared(text: str) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(f"--declare: '{text}' of 'a' is not a type as in float[N,64]")):
+    with pytest.raises(ArgumentError, match=re.escape(f"declare: '{text}' of 'a' is not a type as in float[N,64]")):
         convert_version(mystery(), 16, options=Options(declare={"a": text}))
 
 

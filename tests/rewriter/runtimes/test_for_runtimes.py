@@ -87,7 +87,7 @@ def test_several_runtimes_have_to_have_an_opset_in_common() -> None:
 def test_a_target_that_is_given_has_to_be_taken() -> None:
     options = Options(for_runtimes=["tensorrt-8.6"])
     assert convert_version(model(REDUCE), 16, options=options).model.opset_import[0].version == 16
-    with pytest.raises(ArgumentError, match=r"--target-opset 18: NVIDIA TensorRT 8.6 loads opsets 7 to 17"):
+    with pytest.raises(ArgumentError, match=r"^target_opset 18: NVIDIA TensorRT 8.6 loads opsets 7 to 17"):
         convert_version(model(REDUCE), 18, options=options)
 
 

@@ -31,11 +31,15 @@ UNKNOWN = {
     "tensorrt-container": "--for tensorrt-container: nothing is known about NVIDIA's container of TensorRT",
     "jetpack-new": "--for jetpack-new: 'new' is not a release number; known releases of JetPack are 4.2.2, 4.3, ",
     "openvino-new": "--for openvino-new: 'new' is not a release number; known releases of OpenVINO are 2023.3, ",
+    "": "--for: a name is empty (--list-runtimes lists all)",
+    "./npu.toml@": "--for ./npu.toml@: no release follows the @; without it, the newest in the file is taken",
+    "..": "--for ..: is a folder; name a profile in it, which ends with .toml",
+    "x" * 5000: f"--for {'x' * 79}…: unknown runtime; did you mean '",
     "nowhere.toml": "nowhere.toml cannot be read: No such file or directory",
 }
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("name", UNKNOWN, ids=lambda name: name[:80])
 def test_an_unknown_name_is_told_in_a_line(name: str) -> None:
     ended = command_line("in.onnx", "out.onnx", "--for", name)
     assert (ended.status, ended.out) == (2, "")

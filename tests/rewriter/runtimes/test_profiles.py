@@ -113,7 +113,7 @@ def test_a_profile_that_is_not_right_is_told_in_a_line(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("demand", "message"),
     [
-        ("opset = { min = 99 }", "--for: no opset suits all: NPU 1.4 ({path}) loads opset 99 and newer"),
+        ("opset = { min = 99 }", "for_runtimes: no opset suits all: NPU 1.4 ({path}) loads opset 99 and newer"),
         ("ir_max = 2", "needs at least IR version 3, and the runtimes accept at most 2: NPU 1.4 ({path})"),
     ],
 )

@@ -83,5 +83,5 @@ def test_another_environment_says_which_release_is_meant_and_what_it_lacks(monke
 
 
 def test_an_interpreter_that_is_not_there() -> None:
-    with pytest.raises(ArgumentError, match="--python /nowhere/python: No such file"):
+    with pytest.raises(ArgumentError, match=r"^python /nowhere/python: No such file"):
         convert_version(model(SPLIT, 18), options=Options(for_runtimes=["onnxruntime"], python="/nowhere/python"))

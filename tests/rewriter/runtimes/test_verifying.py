@@ -13,6 +13,7 @@ from helpers import Ended, command_line, model
 
 from split_rewrite.rewriter import ArgumentError, CompareError, Options, Tolerance, convert_version
 from split_rewrite.rewriter.execution.other_runtimes import Target
+from split_rewrite.rewriter.python_words import in_python
 from split_rewrite.rewriter.runtimes.verifying import bounds_of
 
 CHAIN = "agraph (float[N,3] x) => (float[N,3] y) { [start] a = Neg(x) [middle] b = Abs(a) c = Neg(b) y = Sigmoid(c) }"
@@ -98,6 +99,10 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
             ("--verify-with", "nothing"),
             "'nothing' is not a runtime that can be run from here (these can: onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad; or ",
         ),
+        (
+            ("--verify-with", "./mine.py:Class"),
+            "'./mine.py:Class' is no adapter: name the module as an import does: 'package.module:Class'",
+        ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
         (
             ("--python", "/usr/bin/python3"),
@@ -107,10 +112,10 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
 )
 def test_what_cannot_be_meant_is_told_before_the_model_is_read(options: tuple[str, ...], message: str) -> None:
     ended = command_line("/nowhere/in.onnx", "/nowhere/out.onnx", *options)
-    assert ended.status == 2 and ended.err.splitlines()[0].startswith("error: ")
+    assert ended.status == 2 and ended.err.splitlines()[0].startswith(f"error: {message}")
     with pytest.raises(ArgumentError) as caught:
         convert_version(model(CHAIN, 13), options=Options(**dict(zip(map(keyword, options[::2]), options[1::2], strict=True))))
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(in_python(message))
 
 
 def keyword(option: str) -> str:

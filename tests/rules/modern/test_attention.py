@@ -64,6 +64,15 @@ OTHERS = {
     ),
     "heads that repeat": (PLAIN.replace("float[B,2,T,4] k", "float[B,1,T,4] k"), 23, MODERN),
     "three axes": (PLAIN.replace("[B,2,", "[B,").replace("[0, 1, 3, 2]", "[0, 2, 1]").replace("axis = -1", "axis = 2"), 23, MODERN),
+    "a scale that float cannot hold": (
+        SCALED.replace("r = {2}", "r = {1e38}")
+        .replace("MatMul (q, kt)", "MatMul (q, kt) s2 = Div (s, r)")
+        .replace("Div (s, r) p", "Div (s2, r) p"),
+        23,
+        MODERN,
+    ),
+    "a scale that is no number": (SCALED.replace("r = {2}", "r = {nan}"), 23, MODERN),
+    "heads without elements": (PLAIN.replace("T,6] v", "T,0] v").replace("S,6] y", "S,0] y"), 23, MODERN),
     "a negative scale": (SCALED.replace("r = {2}", "r = {-2}"), 23, MODERN),
     "a mask for all positions at once": (
         MASKED.replace("float[2,3] m = {0, -1, 0, 2, 0, -5000}", "float[2,1] m = {0, -1}"),

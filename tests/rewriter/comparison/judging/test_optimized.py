@@ -10,6 +10,7 @@ import pytest
 from helpers import convert_version, model
 
 from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.inputs.samples import Samples
 from split_rewrite.rewriter.comparison.judging.optimized import _are_alike
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.opsets.transitions import newest_opset
@@ -80,3 +81,23 @@ def test_a_tolerance_of_the_user_counts(tmp_path: Path) -> None:
         )
     found = compare(tmp_path / "1.0.onnx", tmp_path / "1.05.onnx", thorough=True, tolerance=Tolerance(rtol=0.1))
     assert found.status == "equal"
+
+
+GELUS = """g (float[N,4] x, bool b) => (float[N,4] y) <float h = {0.5}, float three = {3}, float w = {0.044715}, float s = {0.7978846},
+        float one = {1}> { y = If (b) <then_branch = t () => (float[N,4] a) {
+            %s r = Neg (q) a = Add (p, r) }, else_branch = e () => (float[N,4] o) { o = Neg (x) }> }"""
+BROKEN = """a0 = Sin (x) q = Mul (a0, h) c = Pow (a0, three) d = Mul (c, w) f = Add (a0, d) k = Mul (f, s) t0 = Tanh (k) u = Add (t0, one)
+            half = Mul (a0, h) p = Mul (half, u)"""
+WHOLE = BROKEN.replace("half = Mul (a0, h) p = Mul (half, u)", "half = Mul (u, h) p = Mul (a0, half)")
+
+
+def test_branches_are_run_with_the_optimizer_too(tmp_path: Path) -> None:
+    """A fusion removes half of a0, which another node reads; only a run of that branch shows it."""
+    for name, nodes in (("one", WHOLE), ("other", BROKEN)):
+        onnx.save(model(GELUS % nodes, 17), tmp_path / f"{name}.onnx")
+    for seed in range(3):
+        found = compare(
+            tmp_path / "one.onnx", tmp_path / "other.onnx", samples=Samples(seed=seed), runtime="onnxruntime", thorough=True
+        )
+        assert found.status == "different"
+        assert found.reason.startswith("with its optimizer, onnxruntime runs the original but not the result: ")
