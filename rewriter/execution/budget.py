@@ -40,10 +40,14 @@ class Budget:
         return self._least if self._is_fixed else max(self._least, TIMES * self._once / _SECOND)
 
     def weigh(self, once: float) -> None:
-        """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget."""
-        self._once += once
+        """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget.
+
+        What is judged in a part is the same however often it is tried: the longest of its models counts.
+        """
+        more = once if self._whole is None else max(once - self._once, 0.0)
+        self._once += more
         if self._whole is not None:
-            self._whole.weigh(once)
+            self._whole.weigh(more)
 
     def part(self, among: int) -> Budget:
         """The budget of the next of `among` parts that are judged one after the other: an equal share of what can still be planned,

@@ -54,10 +54,10 @@ def fold_scalar(node: Node) -> None:
 
 @avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
-    """The result becomes a constant. A comparison of floats stays, because some runtimes read no constants of type bool; and a Cast
-    of stored doubles, in which a constant of int64 is written.
+    """The result becomes a constant, unless it is that of a comparison of floats or of a Cast of stored doubles.
 
-    It is exact for all types where runtimes agree about the result, and else right up to the last bits.
+    Some runtimes read no constants of type bool, and before opset 9 constants of int64 are written as such a Cast. It is exact
+    for all types where runtimes agree about the result, and else right up to the last bits.
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
     is_spelled = node.op_type == "Cast" and node.elem_type(0) == TensorProto.DOUBLE and _is_stored(node, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
@@ -39,6 +40,8 @@ _FAILURES_AFTER_SUCCESS = 6
 """The number of further failures after which no second sample is looked for."""
 _PATIENCE_WITH_REFERENCE = 24
 """The number of failures after which onnx.reference, which is asked where onnxruntime ran nothing, is given no further inputs."""
+_FOR_ELEMENT = 80.0
+"""Nanoseconds for making an element of an input, and handing it to the process that runs the model."""
 _RUNS_FOR_SYMBOLS = 300
 """The number of runs of a search for outputs whose shapes have the declared symbols, which may be mere words."""
 
@@ -136,22 +139,33 @@ class _Attempts:
         """Run the original on the usual choices, until enough of them fit; or return why no more can be made."""
         for choice in self._space.choices():
             key = choice if self._thorough else (choice.size, choice.rank)
-            if key in self._good:
+            if key in self._good or not self._can_afford(choice):
                 continue
             try:
                 inputs = self._space.make(choice)
             except (SampleError, RejectedError) as error:
                 return Inconclusive(str(error), final=True, hint=hint_at_inputs(self._space))
             answer = self._session.run(inputs)
-            if self._plan.budget.is_over and self._good:
+            if self._plan.budget.is_over and (self._good or self._failures):
                 return None
             if isinstance(answer, Failure):
                 self._note_failure(choice, inputs, answer)
+                self._plan.budget.spend(self._cost_of(choice))
                 if _is_hopeless(self._failures) or len(self._failures) >= self._patience:
                     return None
             elif self._fits(key, choice, inputs, answer) and self._are_enough:
                 return None
         return None
+
+    def _can_afford(self, choice: Choice) -> bool:
+        """Whether what is left suffices for making these inputs, which may be far larger than the first ones. Some are always
+        made.
+        """
+        return not self._failures or self._plan.budget.affords(self._cost_of(choice)) > 0
+
+    def _cost_of(self, choice: Choice) -> float:
+        """The nanoseconds that it takes to make the inputs."""
+        return _FOR_ELEMENT * sum(map(math.prod, self._space.shapes(choice).values()))
 
     def _note_failure(self, choice: Choice, inputs: dict[str, Any], failure: Failure) -> None:
         self._failures.append(failure)

@@ -62,6 +62,29 @@ def test_no_more_inputs_are_made_than_are_planned(save: Save, worker: Worker, mo
     assert isinstance(found, list) and len(found) == len(made) == 1
 
 
+def test_inputs_that_fail_are_not_made_larger_than_the_budget_allows(
+    save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of four open dimensions that no usual input fits: with 224 for each, an input would have 2.5e9 elements."""
+    sizes: list[int] = []
+    make = InputSpace.make
+
+    def recording(self: InputSpace, choice: Choice, *room: int) -> dict[str, Any]:
+        inputs = make(self, choice, *room)
+        sizes.append(sum(value.size for value in inputs.values()))
+        return inputs
+
+    monkeypatch.setattr(InputSpace, "make", recording)
+    text = "g (float[a,b,c,d] x) => (float[3] y) <int64[1] s = {7}> { y = Reshape(x, s) }"
+    described = description_of(worker, path := save(text))
+    assert isinstance(described, Description)
+    with worker.open(path) as session:
+        space = InputSpace(described, described, Samples())
+        found = run_samples(session, "onnxruntime", [space], True, Plan(sys.maxsize, 0.0, Budget(0.02)))
+    assert isinstance(found, Inconclusive)
+    assert sizes and max(sizes) < 0.01e9 / 80
+
+
 def test_why_there_are_none(save: Save, worker: Worker) -> None:
     found = runs_of(save(NEVER), worker)
     assert isinstance(found, Inconclusive)
