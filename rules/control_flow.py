@@ -23,10 +23,10 @@ _SHAPES_MAY_DIFFER = 11
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
 def take_the_branch(node: Node) -> None:
-    """On the way down, an If with a constant condition becomes the branch that runs, if a branch would need rewriting, or the
-    branches return different shapes.
+    """On the way down, an If with a constant condition becomes the branch that runs, if that helps.
 
-    The other branch never runs, so it need not be expressed, which may be impossible. And a single branch determines the shapes.
+    It does if a branch would need rewriting, or if the branches return different shapes. The other branch never runs, so it need
+    not be expressed, which may be impossible. And a single branch determines the shapes.
     """
     condition = node.constant(0)
     if condition is None or condition.size != 1 or node.target >= node.body_opset:

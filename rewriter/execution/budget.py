@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 LEAST = 1.0
 """The budget in seconds, if that is more than TIMES as long as loading and running all models once takes."""
 TIMES = 5.0
+TRIES = 3
+"""The number of tries of one part whose models count."""
 _PLANNED = 0.5
 """The share of the budget for which samples are planned. The rest is for estimates that are too low."""
 _OF_TIME = 0.5
@@ -29,6 +31,7 @@ class Budget:
         self._least = LEAST if seconds is None else seconds
         self._whole: Budget | None = None
         self._once = 0.0
+        self._weighed = 0
         self._spent = 0.0
         self._taken = 0.0
         self._begun: float | None = None
@@ -42,12 +45,14 @@ class Budget:
     def weigh(self, once: float) -> None:
         """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget.
 
-        What is judged in a part is the same however often it is tried: the longest of its models counts.
+        In a part, the first TRIES count: the others are of the same nodes, with inputs of other shapes.
         """
-        more = once if self._whole is None else max(once - self._once, 0.0)
-        self._once += more
+        self._weighed += 1
+        if self._whole is not None and self._weighed > TRIES:
+            return
+        self._once += once
         if self._whole is not None:
-            self._whole.weigh(more)
+            self._whole.weigh(once)
 
     def part(self, among: int) -> Budget:
         """The budget of the next of `among` parts that are judged one after the other: an equal share of what can still be planned,

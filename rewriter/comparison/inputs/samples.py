@@ -324,13 +324,25 @@ class InputSpace:
     def sizes(self, choice: Choice) -> dict[str, int]:
         """The sizes of all symbolic dimensions."""
         names = [dim for shape in self._shapes.values() for dim in shape or () if isinstance(dim, str)]
-        leading = {shape[0] for shape in self._shapes.values() if shape is not None and len(shape) > 1}
+        leading = self._batches
         sizes: dict[str, int] = {}
         for name in dict.fromkeys(names):
             size = 3 + len(sizes) if choice.size is None else choice.size
             # A batch of 224 images of 224 x 224 would prove no more than one of 2.
             sizes[name] = min(size, 2) if name in leading and size > 12 else size
         return sizes | dict(choice.sizes) | self._bound
+
+    @property
+    def _batches(self) -> set[Dim]:
+        """The dimensions that are batches: the first ones; and where one of these is open, the only open one in the middle of an
+        input, as of the states of a recurrent network.
+        """
+        shapes = [shape for shape in self._shapes.values() if shape is not None and len(shape) > 1]
+        first: set[Dim] = {shape[0] for shape in shapes}
+        if all(isinstance(dim, int) for dim in first):
+            return first
+        open_dims = [(shape, [dim for dim in shape if isinstance(dim, str)]) for shape in shapes]
+        return first | {dims[0] for shape, dims in open_dims if len(dims) == 1 and dims[0] in shape[1:-1]}
 
     def open_sizes(self, choice: Choice) -> dict[str, int]:
         """The sizes of the symbolic dimensions that can be chosen."""

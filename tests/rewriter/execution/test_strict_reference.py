@@ -199,3 +199,13 @@ def test_a_bound_of_clip_that_is_left_out_is_the_largest_number(opset: int, inpu
     expected_array = np.array(expected, np.float32)
     np.testing.assert_array_equal(strict_evaluator()(proto).run(None, given)[0], expected_array)
     np.testing.assert_array_equal(run(proto, given, "onnxruntime")[0], expected_array)
+
+
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_a_real_signal_may_have_no_last_axis(onesided: int) -> None:
+    text = f"g (float[2,10] x, int64 step, float[4] w) => (float[2,a,b,2] y) {{ y = STFT <onesided = {onesided}> (x, step, w) }}"
+    x, window = np.arange(20, dtype=np.float32).reshape(2, 10) ** 2, np.float32([1, 2, 2, 1])
+    (found,) = strict_evaluator()(model(text, 17)).run(None, {"x": x, "step": np.array(3), "w": window})
+    frames = np.stack([x[:, start : start + 4] * window for start in (0, 3, 6)], axis=1).astype(np.float64)
+    expected = np.fft.rfft(frames) if onesided else np.fft.fft(frames)
+    np.testing.assert_allclose(found, np.stack([expected.real, expected.imag], axis=-1), rtol=1e-5, atol=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,11 @@ import numpy as np
 import pytest
 
 from split_rewrite.rewriter.comparison.by_model import Samples, compare
+from split_rewrite.rewriter.comparison.inputs.description import Description, description_of
+from split_rewrite.rewriter.comparison.inputs.original_runs import Plan, run_samples
+from split_rewrite.rewriter.comparison.inputs.samples import InputSpace
 from split_rewrite.rewriter.errors import SplitRewriteError
+from split_rewrite.rewriter.execution.budget import Budget
 from split_rewrite.rewriter.execution.model_client import Worker
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
@@ -107,3 +112,20 @@ def test_sample_that_misfits_is_refused(save: Save, worker: Worker) -> None:
     samples = Samples(data=[{"x": np.ones((1, 4), np.float32)}, {"x": np.ones((1, 5), np.float32)}])
     with pytest.raises(SplitRewriteError, match=r"--input-data x: shape \[1,5\] does not fit"):
         compare(path, path, worker=worker, samples=samples)
+
+
+def test_the_batch_of_a_state_is_that_of_the_signal(save: Save, worker: Worker) -> None:
+    """As voice detectors have it, whose signal has to be long: a batch of 2 goes with states of 2."""
+    path = save(
+        "g (float[?,?] x, float[3,?,8] state) => (float[?,100] y, float[3,?,8] z) "
+        "<int64[2] to = {-1, 100}, int64[1] low = {0}, int64[1] high = {100}, int64[1] last = {1}, int64[1] first = {0}> {"
+        "part = Slice(x, low, high, last) y = Reshape(part, to) sum = ReduceSum(x, last) row = Unsqueeze(sum, first) "
+        "z = Add(state, row) }"
+    )
+    described = description_of(worker, path)
+    assert isinstance(described, Description)
+    with worker.open(path) as session:
+        space = InputSpace(described, described, Samples())
+        runs = run_samples(session, "onnxruntime", [space], False, Plan(sys.maxsize, 0.0, Budget()))
+    assert isinstance(runs, list)
+    assert {run.inputs["state"].shape[1] for run in runs} == {run.inputs["x"].shape[0] for run in runs} == {2}
