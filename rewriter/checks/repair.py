@@ -6,10 +6,11 @@ A mistake that is not repaired here leads to the refusal of the model.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorShapeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
 from ..onnx_model.domains import DEFAULT_DOMAINS
@@ -37,13 +38,24 @@ def without_duplicates(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> I
 def with_open_sizes(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
     """Let negative sizes in declared shapes be unknown ones, in place: exporters write -1 so, and onnx takes it for a number.
 
-    `graphs` are all graphs of `proto`.
+    So are dimensions with one of `NO_NAMES` that several dimensions of the inputs have: onnx takes them for equal. `graphs` are all
+    graphs of `proto`.
     """
-    opened = [value.name for graph in graphs for value in _declared(graph) if _open_sizes(value.type)]
-    if opened:
-        others = f", and {len(opened) - 1} more" if len(opened) > 1 else ""
-        message = f"a negative size in its declared shape counts as unknown{others}"
-        yield _warning("Value", opened[0], "model", message)
+    of_inputs = Counter(dim.dim_param for value in proto.graph.input for dim in _unknown_sizes(value.type))
+    unknown: dict[str, list[tuple[str, TensorShapeProto.Dimension]]] = {}
+    for graph in graphs:
+        for value in _declared(graph):
+            for dim in _unknown_sizes(value.type):
+                unknown.setdefault(dim.dim_param, []).append((value.name, dim))
+    for called, found in unknown.items():
+        if called and of_inputs[called] < 2:
+            continue
+        for _, dim in found:
+            dim.ClearField("value")
+        names = list(dict.fromkeys(name for name, _ in found))
+        others = f", and {len(names) - 1} more" if len(names) > 1 else ""
+        what = f"a dimension called '{called}'" if called else "a negative size"
+        yield _warning("Value", names[0], "model", f"{what} in its declared shape counts as unknown{others}")
 
 
 def with_typed_references(proto: onnx.ModelProto) -> Iterator[Remark]:
@@ -76,12 +88,10 @@ def _declared(graph: GraphLike) -> Iterator[ValueInfoProto]:
     yield from graph.value_info
 
 
-def _open_sizes(kind: TypeProto) -> bool:
-    """Whether there was a negative size in `kind`, where there is none any more."""
-    negative = [dim for tensor in type_protos.tensors_in(kind) for dim in tensor.shape.dim if dim.dim_value < 0]
-    for dim in negative:
-        dim.ClearField("dim_value")
-    return bool(negative)
+def _unknown_sizes(kind: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
+    """The dimensions in `kind` that have a negative size, or a name which is none."""
+    for tensor in type_protos.tensors_in(kind):
+        yield from (dim for dim in tensor.shape.dim if dim.dim_value < 0 or dim.dim_param in type_protos.NO_NAMES)
 
 
 def repair(skeleton: Skeleton, refusal: str, newest_taken: Callable[[], int | None]) -> list[Remark]:

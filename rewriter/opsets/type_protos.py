@@ -88,6 +88,10 @@ def symbol(dim: onnx.TensorShapeProto.Dimension) -> str:
     return dim.dim_param if _is_text(dim.dim_param) else ""
 
 
+NO_NAMES = frozenset(("?", "-1", "None"))
+"""What exporters call a dimension of which they do not know the length. Several of that name need not be equal."""
+
+
 def sizes_and_symbols(shape: onnx.TensorShapeProto) -> tuple[int | str, ...]:
     """The declared sizes and symbols; "" for unknown dimensions. Exporters write negative sizes for those."""
     return tuple([dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol(dim) for dim in shape.dim])

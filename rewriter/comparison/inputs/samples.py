@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from onnx import TypeProto
 from ...errors import ArgumentError
 from ...execution.dtypes import numpy_dtype
 from ...execution.messages import Outputs
+from ...opsets.type_protos import NO_NAMES
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
 from .choice import Choice, Filler, Integers, SampleError, array_of_values
 from .deciding import Style, styles, with_one_that_follows
@@ -101,7 +103,7 @@ class InputSpace:
         self._carries = original.carries and result.carries
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
-        self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
+        self._stated = _without_shared_placeholders({name: declared_shape(kind) for name, kind in self._types.items()})
         chosen = [value for value in self._required if value.name not in self._data]
         self._floats = [value.name for value in chosen if holds_floats(value.type)]
         self._integers = [value.name for value in chosen if holds_integers(value.type)]
@@ -390,6 +392,17 @@ class InputSpace:
 
     def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
         return bound_sizes(inputs, self._stated)
+
+
+def _without_shared_placeholders(shapes: dict[str, Shape]) -> dict[str, Shape]:
+    """The declared shapes, without names that stand for any length and that several dimensions have."""
+    counts = Counter(dim for shape in shapes.values() for dim in shape or () if dim in NO_NAMES)
+    shared = {dim for dim, count in counts.items() if count > 1}
+    return (
+        {name: shape and tuple("" if dim in shared else dim for dim in shape) for name, shape in shapes.items()}
+        if shared
+        else shapes
+    )
 
 
 def _elements(shapes: Mapping[str, tuple[int, ...]]) -> int:

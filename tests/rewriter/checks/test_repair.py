@@ -51,6 +51,15 @@ def declare_negative(proto):
         value.type.tensor_type.shape.dim[0].dim_value = -1
 
 
+def call_sizes(name: str) -> Damage:
+    def apply(proto: onnx.ModelProto) -> None:
+        for value in (proto.graph.input[0], proto.graph.output[0]):
+            for dim in value.type.tensor_type.shape.dim:
+                dim.dim_param = name
+
+    return apply
+
+
 def put_last(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(proto.graph.node[0])
     del proto.graph.node[0]
@@ -134,6 +143,10 @@ REPAIRED: dict[str, tuple[Damage, str]] = {
     "negative sizes": (
         declare_negative,
         "Value 'x' (model): a negative size in its declared shape counts as unknown, and 1 more",
+    ),
+    "sizes without a name": (
+        call_sizes("?"),
+        "Value 'x' (model): a dimension called '?' in its declared shape counts as unknown, and 1 more",
     ),
     "metadata twice": (
         lambda proto: proto.metadata_props.extend([onnx.StringStringEntryProto(key="a", value=value) for value in "bc"]),
@@ -279,3 +292,17 @@ def test_a_model_with_negative_sizes_is_compared() -> None:
         for dim in value.type.tensor_type.shape.dim:
             dim.dim_value = -1
     assert_compares_equal(proto, 10)
+
+
+def test_dimensions_without_a_name_need_not_be_equal() -> None:
+    """As converters from Paddle and Keras write images: the sizes of both axes are called alike."""
+    text = "g (float[2,a,a] x) => (float[2,a,a] y) { s = Shape (x) t = Transpose <perm = [0,2,1]> (x) y = Reshape (t, s) }"
+    proto = model(text, 13)
+    for dim in (*proto.graph.input[0].type.tensor_type.shape.dim, *proto.graph.output[0].type.tensor_type.shape.dim):
+        dim.dim_param = dim.dim_param and "None"
+    result = convert_version(proto, 9, options=Options(overwrite_input_shapes={"x": [2, 3, 5]}))
+    x = np.arange(30, dtype=np.float32).reshape(2, 3, 5)
+    np.testing.assert_array_equal(run(result.model, {"x": x})[0], x.swapaxes(1, 2).reshape(2, 3, 5))
+    kept = model("g (float[a,4] x) => (float[a,4] y) { y = Relu (x) }", 13)
+    kept.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "None"
+    assert convert_version(kept, 14).model.graph.input == kept.graph.input
