@@ -66,7 +66,7 @@ class Samples:
         return bool(self.shapes or self.data)
 
 
-_SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
+_SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224, 1024)
 _LARGE = 2
 """The number of choices with large floats, which come last."""
 _MORE_SIZES = (1, 2, 5, 8, 13, 17, 33)

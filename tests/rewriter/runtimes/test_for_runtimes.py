@@ -261,3 +261,15 @@ def test_weights_are_written_into_the_file_for_a_runtime_that_reads_no_others(tm
     command_line("--for", "opencv-5.0", f"{tmp_path}/in.onnx", f"{tmp_path}/five.onnx", "--no-verify")
     other = onnx.load(tmp_path / "five.onnx", load_external_data=False)
     assert [tensor.data_location for tensor in other.graph.initializer] == [onnx.TensorProto.EXTERNAL]
+
+
+@pytest.mark.parametrize("release", ["2024.2", "2026.4"])
+def test_openvino_gets_no_transform_that_its_importer_refuses_or_computes_wrongly(release: str) -> None:
+    """Its importer wants a signal of three axes and known lengths, and makes an axis too many of a one-sided DFT."""
+    text = "g (float[2,N] x) => (float[2,A,B,2] y) <int64 step = {3}, float[4] w = {1, 2, 2, 1}> { y = STFT <onesided = 1> (x, step, w) }"
+    options = Options(for_runtimes=[f"openvino-{release}"], verify=False)
+    result = convert_version(model(text, 17), compare="required", options=options)
+    nodes = result.model.graph.node
+    assert "STFT" not in [node.op_type for node in nodes]
+    assert not [node for node in nodes if node.op_type == "DFT" and any(a.name == "onesided" and a.i for a in node.attribute)]
+    assert result.report.comparison is not None and result.report.comparison.status == "equal"
