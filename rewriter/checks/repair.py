@@ -6,7 +6,6 @@ A mistake that is not repaired here leads to the refusal of the model.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import onnx
@@ -38,17 +37,17 @@ def without_duplicates(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> I
 def with_open_sizes(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
     """Let negative sizes in declared shapes be unknown ones, in place: exporters write -1 so, and onnx takes it for a number.
 
-    So are dimensions with one of `NO_NAMES` that several dimensions of the inputs have: onnx takes them for equal. `graphs` are all
-    graphs of `proto`.
+    So are dimensions with a name which is none, as "?", if several dimensions of the inputs have it: onnx takes them for equal.
+    `graphs` are all graphs of `proto`.
     """
-    of_inputs = Counter(dim.dim_param for value in proto.graph.input for dim in _unknown_sizes(value.type))
+    shared = type_protos.shared_no_names(proto.graph)
     unknown: dict[str, list[tuple[str, TensorShapeProto.Dimension]]] = {}
     for graph in graphs:
         for value in _declared(graph):
             for dim in _unknown_sizes(value.type):
                 unknown.setdefault(dim.dim_param, []).append((value.name, dim))
     for called, found in unknown.items():
-        if called and of_inputs[called] < 2:
+        if called and called not in shared:
             continue
         for _, dim in found:
             dim.ClearField("value")
@@ -91,7 +90,7 @@ def _declared(graph: GraphLike) -> Iterator[ValueInfoProto]:
 def _unknown_sizes(kind: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
     """The dimensions in `kind` that have a negative size, or a name which is none."""
     for tensor in type_protos.tensors_in(kind):
-        yield from (dim for dim in tensor.shape.dim if dim.dim_value < 0 or dim.dim_param in type_protos.NO_NAMES)
+        yield from filter(type_protos.is_unknown_size, tensor.shape.dim)
 
 
 def repair(skeleton: Skeleton, refusal: str, newest_taken: Callable[[], int | None]) -> list[Remark]:

@@ -286,6 +286,7 @@ class _Judge:
 
     def _verdict_alone(self, region: Region) -> Comparison:
         """The verdict on the region, for inputs of shapes that were observed or that are the interface's."""
+        self._part.begin_subject()
         seen = [] if region.problem else self._seen(region)
         if seen and any(self._models.contradicts(region, run) for run in seen):
             return self._on_all(region, [Plan(seen=run) for run in seen])

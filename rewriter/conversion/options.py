@@ -139,7 +139,8 @@ class Options:
         if self.certify:
             from ..certifying.proving import require_solver  # imports what starts processes
 
-            require_solver()
+            with speaking_python():
+                require_solver()
         self._check_how_to_run()
         self._check_budget()
         arguments.check_tolerance(self.tolerance)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onnx import AttributeProto, NodeProto
 from onnx.defs import OpSchema
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import schema_types
-from ..opsets.transitions import schema_at
+from ..opsets.transitions import newest_opset, schema_at
 from ..opsets.type_protos import type_string
 
 
@@ -32,10 +32,14 @@ def mistake_in_types(proto: NodeProto, opset: int, type_of: Callable[[str], str 
     if proto.domain not in DEFAULT_DOMAINS or schema is None:
         return ""
     known = {name: kind for name in (*proto.input, *proto.output) if name and (kind := type_of(name)) is not None}
-    for names, parameters in ((proto.input, schema.inputs), (proto.output, schema.outputs)):
-        for index, name in enumerate(names if parameters else ()):
-            if name in known and known[name] not in parameters[min(index, len(parameters) - 1)].types:
-                return f"it does not take {_short(known[name])} as '{name}'"
+    newest = schema_at(proto.op_type, newest_opset()) or schema  # older forms are adapted where a newer one takes the types
+    for what, names, ways in (
+        ("take", proto.input, (schema.inputs, newest.inputs)),
+        ("make", proto.output, (schema.outputs, newest.outputs)),
+    ):
+        for index, name in enumerate(names):
+            if name in known and not any(_takes(parameters, index, known[name]) for parameters in ways):
+                return f"it does not {what} {_short(known[name])} as '{name}'"
     for name, made in schema_types.fixed_types(proto, opset).items():
         kind = type_string(made)
         if name in known and kind != known[name]:
@@ -46,6 +50,10 @@ def mistake_in_types(proto: NodeProto, opset: int, type_of: Callable[[str], str 
             shown = (f"'{name}' ({_short(kind)})" for kind, name in kinds.items())
             return f"{' and '.join(shown)} have to be of one type"
     return ""
+
+
+def _takes(parameters: Sequence[OpSchema.FormalParameter], index: int, kind: str) -> bool:
+    return not parameters or kind in parameters[min(index, len(parameters) - 1)].types
 
 
 def mistake_in_reads(proto: NodeProto, is_defined: Callable[[str], bool]) -> str:

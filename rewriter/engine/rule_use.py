@@ -100,6 +100,7 @@ class RuleUse:
         if not rule.of_caller:
             rule.apply(node)
             return
+        before = {id(made) for made in node.results() if made is not node}
         try:
             returned: object = rule.apply(node)
         except (NotSimplified, Unconvertible, SplitRewriteError, MemoryError):
@@ -110,12 +111,18 @@ class RuleUse:
             kind = type(returned).__name__
             raise ArgumentError(f"rules: {rule.name} returns a {kind}; a rule edits its node, and returns nothing")
         is_between_forms = rule.kind in ("upgrade", "downgrade")  # and the engine still removes what only one of them has
-        for made in node.results() if node.changed else ():
-            if made is node and is_between_forms:
+        results = node.results() if node.changed else []
+        outputs = {name for made in results for name in made.outputs}
+
+        def is_defined(name: str) -> bool:
+            return name in outputs or node.scope.find(node.scope.resolve(name)) is not None
+
+        for made in results:
+            if id(made) in before or (made is node and is_between_forms):
                 continue
             mistake = (
                 mistake_in(made.proto, made.opset)
-                or mistake_in_reads(made.proto, lambda name, scope=made.scope: scope.find(scope.resolve(name)) is not None)
+                or mistake_in_reads(made.proto, is_defined)
                 or mistake_in_types(made.proto, made.opset, made.type_string)
             )
             if mistake:

@@ -13,7 +13,7 @@ LEAST = 1.0
 """The budget in seconds, if that is more than TIMES as long as loading and running all models once takes."""
 TIMES = 5.0
 TRIES = 3
-"""The number of tries of one part whose models count."""
+"""The number of tries of one subject of a part whose models count."""
 _PLANNED = 0.5
 """The share of the budget for which samples are planned. The rest is for estimates that are too low."""
 _OF_TIME = 0.5
@@ -45,7 +45,7 @@ class Budget:
     def weigh(self, once: float) -> None:
         """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget.
 
-        In a part, the first TRIES count: the others are of the same nodes, with inputs of other shapes.
+        In a part, the first TRIES of a subject count: the others are of the same nodes, with inputs of other shapes.
         """
         self._weighed += 1
         if self._whole is not None and self._weighed > TRIES:
@@ -53,6 +53,10 @@ class Budget:
         self._once += once
         if self._whole is not None:
             self._whole.weigh(once)
+
+    def begin_subject(self) -> None:
+        """Note that other nodes are tried from now on, so that their first TRIES count."""
+        self._weighed = 0
 
     def part(self, among: int) -> Budget:
         """The budget of the next of `among` parts that are judged one after the other: an equal share of what can still be planned,

@@ -11,8 +11,9 @@ import onnx
 
 from ..conversion import driver
 from ..conversion.options import Options
-from ..errors import SplitRewriteError
+from ..errors import SplitRewriteError, status_and_line
 from ..opsets.transitions import newest_opset
+from ..runtimes.demands import demands_of
 from ..runtimes.known_messages import Known
 from ..runtimes.profiles import known_runtimes
 from ..runtimes.runtime import dotted
@@ -58,8 +59,8 @@ def tried(remedy: Remedy, model: str) -> Remedy:
         if options.ir_version is not None:  # a dry run writes no file that could have an IR version
             driver.convert_model(model, target, compare="off", options=options)
         report = driver.dry_run(model, target, options=options).report
-    except SplitRewriteError as error:
-        return remedy._replace(works=False, refusal=str(error).splitlines()[0])
+    except (SplitRewriteError, RecursionError, OSError) as error:
+        return remedy._replace(works=False, refusal=status_and_line(error)[1].splitlines()[0])
     blockers = report.blockers
     return remedy._replace(works=not blockers, refusal=str(blockers[0]) if blockers else "")
 
@@ -94,6 +95,7 @@ def _parsed(options: str) -> tuple[int | None, Options]:
             given[word[2:].replace("-", "_")] = int(next(words))
         else:
             next(words)
+    demands_of(given.get("for_runtimes", ()))  # `Options` would tell a wrong name in words of Python
     return target, Options(**given)  # pyright: ignore[reportArgumentType]
 
 

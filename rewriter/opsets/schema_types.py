@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import onnx
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from .foreign import schemas
 from .foreign import types as foreign
 from .type_protos import tensor_type
+
+_DATA_TYPES = frozenset(TensorProto.DataType.values()) - {TensorProto.UNDEFINED}
 
 
 def has_schemas(domain: str) -> bool:
@@ -40,7 +42,7 @@ def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str,
         if name and len(parameter.types) == 1 and (number := tensor_type(next(iter(parameter.types)))):
             found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
     for attribute in node.attribute:
-        if attribute.name == "to" and attribute.i and node.output:
+        if attribute.name == "to" and attribute.i in _DATA_TYPES and node.output:
             found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=attribute.i))
     return found
 

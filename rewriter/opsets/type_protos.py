@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import TypeGuard
 
 import onnx
-from onnx import TypeProto
+from onnx import GraphProto, TypeProto
 
 Dimension = int | str | None
 
@@ -88,8 +89,20 @@ def symbol(dim: onnx.TensorShapeProto.Dimension) -> str:
     return dim.dim_param if _is_text(dim.dim_param) else ""
 
 
-NO_NAMES = frozenset(("?", "-1", "None"))
+_NO_NAMES = frozenset(("?", "-1", "None"))
 """What exporters call a dimension of which they do not know the length. Several of that name need not be equal."""
+
+
+def is_unknown_size(dim: onnx.TensorShapeProto.Dimension) -> bool:
+    """Whether the dimension has a negative size, or one of the names that are none."""
+    return dim.dim_value < 0 or dim.dim_param in _NO_NAMES
+
+
+def shared_no_names(graph: GraphProto) -> frozenset[str]:
+    """The names of unknown dimensions that several dimensions of the graph's inputs have."""
+    dims = (dim for value in graph.input for tensor in tensors_in(value.type) for dim in tensor.shape.dim)
+    counts = Counter(dim.dim_param for dim in dims if dim.dim_param in _NO_NAMES)
+    return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def sizes_and_symbols(shape: onnx.TensorShapeProto) -> tuple[int | str, ...]:

@@ -12,6 +12,9 @@ from ...rewriter.engine.registry import EVERY_OPERATOR, avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
+_TYPED_CONSTANTS = 9
+"""The first opset in which a Constant can be of any type."""
+_INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 _MOST_BYTES = 1 << 20
 """The largest size in bytes of a value that is written down in place of the nodes that compute it."""
 _NARROW = frozenset(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16")))
@@ -60,7 +63,7 @@ def fold_constants(node: Node) -> None:
     for all types where runtimes agree about the result, and else right up to the last bits.
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
-    is_spelled = node.op_type == "Cast" and node.elem_type(0) == TensorProto.DOUBLE and _is_stored(node, 0)
+    is_spelled = node.target < _TYPED_CONSTANTS and node.op_type == "Cast" and _spells_integers(node)
     if node.inputs and not is_comparison and not is_spelled and not _fold(node):
         node.fold_roughly()
 
@@ -95,6 +98,11 @@ def _is_read_otherwise(node: Node, name: str) -> bool:
     """Whether a node of another operator reads the value, too."""
     graph = node.graph
     return not graph.is_read_once(name) and any(reader.op_type != node.op_type for reader in graph.readers(name))
+
+
+def _spells_integers(node: Node) -> bool:
+    """Whether the node, a Cast, makes integers of stored doubles."""
+    return node.elem_type(0) == TensorProto.DOUBLE and node.attr("to") in _INTEGERS and _is_stored(node, 0)
 
 
 def _is_stored(node: Node, position: int) -> bool:

@@ -13,6 +13,7 @@ from ...execution.model_client import Worker
 from ...onnx_model.all_nodes import nodes_with_opset
 from ...opsets import facts
 from ...opsets.facts import Kind
+from ...opsets.type_protos import shared_no_names, tensors_in
 from ...structure.function_calls import nodes_run
 from ...structure.specialization import with_values
 from ..judging.runtime_defects import Doubt, disputed_node, doubt, known_defects, lax_operator, random_operator
@@ -56,6 +57,7 @@ class Describe(NamedTuple):
     def answer(self) -> Description:
         """The description, read in the child."""
         model = with_values(onnx.load(self.path, load_external_data=False))
+        _open_shared_dimensions(model.graph)
         given = {tensor.name for tensor in model.graph.initializer}
         given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
         inputs = model.graph.input
@@ -76,6 +78,16 @@ class Describe(NamedTuple):
             overrides=model.ir_version >= 4,
             is_coarse=_is_coarse(model),
         )
+
+
+def _open_shared_dimensions(graph: onnx.GraphProto) -> None:
+    """Take the names from dimensions of inputs and outputs that share one which is none: they need not be equal."""
+    shared = shared_no_names(graph)
+    for value in (*graph.input, *graph.output) if shared else ():
+        for tensor in tensors_in(value.type):
+            for dim in tensor.shape.dim:
+                if dim.dim_param in shared:
+                    dim.ClearField("dim_param")
 
 
 def _is_coarse(model: onnx.ModelProto) -> bool:

@@ -19,7 +19,7 @@ from ..judging.differences import is_nan_throughout
 from ..runs import Run
 from ..verdicts import Inconclusive
 from .choice import Choice, SampleError
-from .samples import InputSpace
+from .samples import LONG, InputSpace
 from .search import MOST_RUNS, Search, Tried
 
 _SAMPLES = 2
@@ -137,31 +137,34 @@ class _Attempts:
 
     def _try_choices(self) -> Inconclusive | None:
         """Run the original on the usual choices, until enough of them fit; or return why no more can be made."""
-        for choice in self._space.choices():
+        for number, choice in enumerate(self._space.choices()):
             key = choice if self._thorough else (choice.size, choice.rank)
-            if key in self._good or not self._can_afford(choice):
+            if key in self._good or (number and not self._is_worth_making(choice)):
                 continue
             try:
                 inputs = self._space.make(choice)
             except (SampleError, RejectedError) as error:
+                if number:
+                    continue
                 return Inconclusive(str(error), final=True, hint=hint_at_inputs(self._space))
             answer = self._session.run(inputs)
-            if self._plan.budget.is_over and (self._good or self._failures):
+            if self._plan.budget.is_over and self._good:
                 return None
             if isinstance(answer, Failure):
                 self._note_failure(choice, inputs, answer)
                 self._plan.budget.spend(self._cost_of(choice))
-                if _is_hopeless(self._failures) or len(self._failures) >= self._patience:
+                if self._plan.budget.is_over or _is_hopeless(self._failures) or len(self._failures) >= self._patience:
                     return None
             elif self._fits(key, choice, inputs, answer) and self._are_enough:
                 return None
         return None
 
-    def _can_afford(self, choice: Choice) -> bool:
-        """Whether what is left suffices for making these inputs, which may be far larger than the first ones. Some are always
-        made.
+    def _is_worth_making(self, choice: Choice) -> bool:
+        """Whether what is left suffices for making these inputs, which may be far larger than the first ones; and long ones only
+        where the original ran on none.
         """
-        return not self._failures or self._plan.budget.affords(self._cost_of(choice)) > 0
+        has_run = self._good or self._by_word or self._doubtful or self._without_numbers
+        return not (choice.size == LONG and has_run) and self._plan.budget.affords(self._cost_of(choice)) > 0
 
     def _cost_of(self, choice: Choice) -> float:
         """The nanoseconds that it takes to make the inputs."""

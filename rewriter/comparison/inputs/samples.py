@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,7 +14,6 @@ from onnx import TypeProto
 from ...errors import ArgumentError
 from ...execution.dtypes import numpy_dtype
 from ...execution.messages import Outputs
-from ...opsets.type_protos import NO_NAMES
 from ..judging.declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
 from .choice import Choice, Filler, Integers, SampleError, array_of_values
 from .deciding import Style, styles, with_one_that_follows
@@ -66,7 +64,9 @@ class Samples:
         return bool(self.shapes or self.data)
 
 
-_SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224, 1024)
+LONG = 1024
+"""A size for models that read windows of a signal."""
+_SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224, LONG)
 _LARGE = 2
 """The number of choices with large floats, which come last."""
 _MORE_SIZES = (1, 2, 5, 8, 13, 17, 33)
@@ -103,7 +103,7 @@ class InputSpace:
         self._carries = original.carries and result.carries
         self._declared = DeclaredOutputs(values_of(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *values_of(original.overridable)]}
-        self._stated = _without_shared_placeholders({name: declared_shape(kind) for name, kind in self._types.items()})
+        self._stated = {name: declared_shape(declared) for name, declared in self._types.items()}
         chosen = [value for value in self._required if value.name not in self._data]
         self._floats = [value.name for value in chosen if holds_floats(value.type)]
         self._integers = [value.name for value in chosen if holds_integers(value.type)]
@@ -392,17 +392,6 @@ class InputSpace:
 
     def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
         return bound_sizes(inputs, self._stated)
-
-
-def _without_shared_placeholders(shapes: dict[str, Shape]) -> dict[str, Shape]:
-    """The declared shapes, without names that stand for any length and that several dimensions have."""
-    counts = Counter(dim for shape in shapes.values() for dim in shape or () if dim in NO_NAMES)
-    shared = {dim for dim, count in counts.items() if count > 1}
-    return (
-        {name: shape and tuple("" if dim in shared else dim for dim in shape) for name, shape in shapes.items()}
-        if shared
-        else shapes
-    )
 
 
 def _elements(shapes: Mapping[str, tuple[int, ...]]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,24 @@ _SHARE = 0.5
 def difference_when_optimized(pair: Pair, runs: list[Run]) -> str:
     """What the result gives with the optimizer, and gives not without it, nor the original with it; "" for nothing."""
     usual = [run for run in runs if not run.doubt and run.decides != "odd"]
-    runs = pair.affordable(OPTIMIZED, usual[:: max(1, len(usual) // _MOST)][:_MOST])
-    before = pair.outputs_again(OPTIMIZED, runs) if runs else None
-    plain = pair.outputs_again("onnxruntime", runs, pair.result) if runs else None
-    if before is None or plain is None or any(_unlike(run, run.outputs, again) for run, again in zip(runs, before, strict=True)):
-        return ""
-    answers = pair.run_again(OPTIMIZED, runs, pair.result)
-    for run, usual, answer in zip(runs, plain, answers, strict=True):
+    runs = pair.affordable(OPTIMIZED, usual[:: math.ceil(len(usual) / _MOST) or 1])
+    before = pair.run_again(OPTIMIZED, runs) if runs else []
+    runs = [run for run, again in zip(runs, before, strict=True) if _is_undisturbed(run, again)]
+    plain = pair.run_again("onnxruntime", runs, pair.result) if runs else []
+    answers = pair.run_again(OPTIMIZED, runs, pair.result) if runs else []
+    for run, without, answer in zip(runs, plain, answers, strict=True):
+        if not isinstance(without, Outputs):
+            continue
         if isinstance(answer, Failure) and answer.kind in ("invalid", "runtime") and answer.certain:
             return f"with its optimizer, onnxruntime runs the original but not the result: {explain(answer)}"
-        if isinstance(answer, Outputs) and (name := _unlike(run, usual, answer)):
+        if isinstance(answer, Outputs) and (name := _unlike(run, without, answer)):
             return f"output '{name}' differs where onnxruntime's optimizer is on, as it is by default, and not where it is off"
     return ""
+
+
+def _is_undisturbed(run: Run, again: Outputs | Failure) -> bool:
+    """Whether the original gives the same with the optimizer."""
+    return isinstance(again, Outputs) and not _unlike(run, run.outputs, again)
 
 
 def _unlike(run: Run, one: Outputs, other: Outputs) -> str:

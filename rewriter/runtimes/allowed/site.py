@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ...cached import cached_property
 from ...graph.node import Node
@@ -22,9 +22,18 @@ LONGEST_VALUE = 1024
 """The number of elements up to which a constant operand is looked into."""
 _TYPED_CONSTANTS = 9
 """The first opset in which a Constant can be of any type."""
+_INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 _IMPLIED: Mapping[str, Any] = {"constant_value": 0, "min": -math.inf, "max": math.inf, "steps": [1]}
 """The values of operands that are left out."""
 _OF_AXES = frozenset(["axis", "axes"])
+
+
+def is_spelled_integer(node: Node) -> bool:
+    """Whether the node is a Cast of a Constant of doubles to integers, as `Constant` is written for opsets before 9."""
+    if node.op_type != "Cast" or node.elem_type(0) != TensorProto.DOUBLE or node.attr("to") not in _INTEGERS:
+        return False
+    source = node.maker(0)
+    return source is not None and source.op_type == "Constant"
 
 
 class Setting(NamedTuple):
@@ -77,10 +86,9 @@ class Site:
         maker = self.node.maker(value)
         if maker is None:
             return False
-        is_cast = maker.op_type == "Cast" and self.node.opset < _TYPED_CONSTANTS
-        if maker.op_type == "DequantizeLinear" or is_cast:
+        if maker.op_type == "DequantizeLinear":
             return Site(maker).is_constant(maker.input(0))
-        return maker.op_type == "Constant"
+        return maker.op_type == "Constant" or (self.node.opset < _TYPED_CONSTANTS and is_spelled_integer(maker))
 
     def is_empty(self, value: str) -> bool:
         """Whether the value is a constant without elements."""

@@ -166,6 +166,40 @@ def test_shapes_that_do_not_fit_are_told_with_the_rule() -> None:
         convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(other_shapes)))
 
 
+def test_what_a_newer_form_takes_is_adapted_and_no_mistake() -> None:
+    """Max of int32 came with opset 12, and a rule may be written for the form of opset 8."""
+
+    @simplify("Relu", opset=8)
+    def as_max(node: Node) -> None:
+        node.become.Max(node.input(0), node.op.const(0, TensorProto.INT32))
+
+    result = convert_version(model("g (int32[2] x) => (int32[2] y) { y = Relu(x) }", 14), 14, options=options(as_max)).model
+    assert [node.op_type for node in result.graph.node] == ["Max"]
+
+
+def test_a_value_that_an_edited_node_makes_is_defined() -> None:
+    @simplify("Relu", opset=13)
+    def squared(node: Node) -> None:
+        old, inner = node.output(0), node.fresh_name("t")
+        node.proto.output[0] = inner
+        node.edited()
+        node.become.Abs(node.input(0))
+        node.after.Mul(inner, inner, output=old)
+
+    text = "g (float[2] x) => (float[2] z) { y = Relu(x) z = Neg(y) }"
+    result = convert_version(model(text, 13), 13, compare="off", options=options(squared)).model
+    assert [node.op_type for node in result.graph.node] == ["Abs", "Mul", "Neg"]
+
+
+def test_a_type_that_there_is_not_is_the_fault_of_the_rule() -> None:
+    @simplify("Relu", opset=13)
+    def to_nowhere(node: Node) -> None:
+        node.become.Cast(node.input(0), to=2**40)
+
+    with pytest.raises(ArgumentError, match=r"^rules: "):
+        convert_version(model(RELU, 13), 13, options=options(to_nowhere))
+
+
 def test_types_within_a_body_and_of_lists_are_judged() -> None:
     text = """g (float[2] x, bool c) => (float[2] y) {
         y = If (c) <then_branch = t () => (float[2] p) { p = Relu(x) }, else_branch = e () => (float[2] q) { q = Neg(x) }>
@@ -176,7 +210,7 @@ def test_types_within_a_body_and_of_lists_are_judged() -> None:
     def list_of_one(node: Node) -> None:
         node.become.SequenceConstruct(node.input(0))
 
-    with pytest.raises(ArgumentError, match=r"wrote an invalid SequenceConstruct: it does not take float as 'y'"):
+    with pytest.raises(ArgumentError, match=r"wrote an invalid SequenceConstruct: it does not make float as 'y'"):
         convert_version(model(RELU, 13), 13, options=options(simplify("Relu", opset=13)(list_of_one)))
 
 

@@ -114,3 +114,16 @@ def test_a_number_to_compare_with_may_be_one_of_many() -> None:
 def test_the_kind_of_a_failure_is_said_where_its_message_does_not() -> None:
     assert explain(Failure("crashed", "signal SIGSEGV")) == "it crashed, signal SIGSEGV"
     assert explain(Failure("runtime", "bad shape")) == "bad shape"
+
+
+def test_long_inputs_are_made_only_where_the_original_ran_on_none(save: Save, worker: Worker) -> None:
+    """The outputs contradict their symbol on all inputs, and one of 1024 for each dimension would be too big to be made."""
+    path = save("g (bool[a,b,c,d] x) => (bool[a,b,c,d] y) { y = Concat<axis = 1>(x, x) }")
+    found = runs_of(path, worker, thorough=True)
+    assert isinstance(found, list) and len(found) > 1
+    front = save(
+        "g (float[n] x) => (float[400] y) <int64[1] low = {0}, int64[1] high = {400}, int64[1] to = {400}> "
+        "{ part = Slice(x, low, high) y = Reshape(part, to) }"
+    )
+    found = runs_of(front, worker)
+    assert isinstance(found, list) and {run.inputs["x"].size for run in found} == {1024}
