@@ -197,6 +197,13 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     "and Attention (23). Last bits may change. A runtime of --for whose operators are listed keeps its own forms.",
 )
 @click.option(
+    "--quantization",
+    type=Choice(["qdq", "qoperator"]),
+    help="Write quantized operators in one form: qdq, real numbers between DequantizeLinear and QuantizeLinear, "
+    "or qoperator, 8-bit integers: QLinearConv, QLinearMatMul and, without --standard, onnxruntime's own. Results may be a step "
+    "apart.",
+)
+@click.option(
     "--unpack-at-run-time",
     is_flag=True,
     help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and unpack them in the graph.",

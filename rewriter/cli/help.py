@@ -85,6 +85,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("--for", "--for openvino-2024.2 model.onnx out.onnx", "suit this runtime, such as tensorrt-8.6"),
         Entry("--no-fallback", "--for onnxruntime --no-fallback model.onnx out.onnx"),
         Entry("--standard", "-t 13 --standard model.onnx out.onnx", "replace onnxruntime's own operators by ONNX's"),
+        Entry("--quantization", "-t 17 --quantization qdq model.onnx out.onnx"),
         Entry("--list-runtimes", "--list-runtimes openvino-2024.2"),
         Entry("--verify-with", "-t 13 --verify-with onnxruntime model.onnx out.onnx", "also run the result in this runtime"),
         Entry("--no-verify", "--for onnxruntime --no-verify model.onnx out.onnx"),

@@ -40,6 +40,7 @@ _OPTIONS = (
         "allow",
         "standard",
         "modernize",
+        "quantization",
         "unpack_at_run_time",
         "external_data",
     ),

@@ -22,6 +22,8 @@ from ..execution.engines import installed
 from ..execution.model_client import lent_worker
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import only_moves
+from ..opsets import facts
+from ..opsets.facts import Kind
 from ..storage.skeleton import Skeleton
 from ..structure.inlining import Key
 from .by_model import compare
@@ -41,6 +43,8 @@ MAX_PIECES = 1000
 """The largest number of distinct regions that are run."""
 _WIDENINGS = 3
 """How often a region that seems different is tried again, each time together with the nodes that compute its inputs."""
+_OF_QUANTIZE = 3
+"""The operands of a QuantizeLinear: a value, a scale and a zero point."""
 
 
 def compare_nodes(
@@ -344,7 +348,7 @@ class _Judge:
         found = self._compare(*paths, replace(self._settings.tolerance, inexact=False, steps=False))
         stayed = not region.rewritten or only_moves(region.old, region.new, region.renamed)
         if found.status == "different" and self._settings.tolerance.inexact and not stayed:
-            may_step = self._settings.tolerance.steps and any(node.domain not in DEFAULT_DOMAINS for node in region.old)
+            may_step = self._settings.tolerance.steps and any(map(_may_step, (*region.old, *region.new)))
             found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
@@ -376,3 +380,10 @@ class _Judge:
             edges=False,  # the whole model may never have these sizes here
             optimizer=False,
         )
+
+
+def _may_step(node: NodeProto) -> bool:
+    """Whether a node computes and quantizes at once, and so may round to another step than nodes do that compute before they
+    quantize. QuantizeLinear and its like have fewer operands.
+    """
+    return node.domain not in DEFAULT_DOMAINS or (facts.of(node.op_type).kind is Kind.QUANTIZES and len(node.input) > _OF_QUANTIZE)

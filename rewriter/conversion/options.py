@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ...rules import microsoft, modern
+from ...rules.microsoft import qlinear, qlinear_conv, qlinear_pool
+from ...rules.quantized import qdq, qoperator, qoperator_onnxruntime
 from ...rules.shared.contrib import DOMAIN
 from ..boundary import speaking_python
 from ..bridge.opening import is_pattern
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 Isolation = Literal["process", "in-process"]
 """Where onnx's checker and shape inference run: in a child process, which may crash, or in the process of the caller."""
 
+Quantization = Literal["qdq", "qoperator"]
+"""The forms of quantized operators: real numbers between DequantizeLinear and QuantizeLinear, or 8-bit integers."""
 _LOADABLE = re.compile(r"\.(py|dylib|dll|so(\.\d+)*)$", re.IGNORECASE)
 """What the names of files with custom operators end with."""
 
@@ -120,6 +124,10 @@ class Options:
     """Where onnx's checker and shape inference run. "in-process" starts no process: a crash of theirs ends the caller's, and models
     are not run, so that nothing is compared (docs/embedding.md).
     """
+    quantization: Quantization | None = None
+    """The form that quantized operators get: "qdq", real numbers between DequantizeLinear and QuantizeLinear; or "qoperator", 8-bit
+    integers. None leaves each in its own.
+    """
 
     def __post_init__(self) -> None:
         self._check_isolation()
@@ -162,6 +170,8 @@ class Options:
         arguments.check_kind("no_fallback", self.no_fallback, bool, "True or False")
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
+        if self.quantization is not None:
+            arguments.check_choice("quantization", self.quantization, get_args(Quantization))
 
     def _check_isolation(self) -> None:
         arguments.check_choice("isolation", self.isolation, get_args(Isolation))
@@ -303,9 +313,23 @@ def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
 
     Raises: ArgumentError where one is not a rule, or could never be used.
     """
-    ours = functions_in(microsoft) if options.standard or (demands is not None and demands.lacks(DOMAIN)) else []
-    ours += functions_in(modern) if options.modernize else []
+    is_standard = options.standard or (demands is not None and demands.lacks(DOMAIN))
+    ours = _quantized(options.quantization, is_standard)
+    ours += functions_in(microsoft) if is_standard else []
+    has_list = demands is not None and bool(demands.lists)
+    ours += functions_in(modern) if options.modernize and not has_list else []
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])
+
+
+def _quantized(form: Quantization | None, is_standard: bool) -> list[RuleFunction]:
+    """The rules that write quantized operators in `form`, with ONNX's own operators only if the result `is_standard`."""
+    if form is None:
+        return []
+    if form == "qdq":
+        modules = [qdq, qlinear, qlinear_conv, qlinear_pool]
+    else:
+        modules = [qoperator] if is_standard else [qoperator, qoperator_onnxruntime]
+    return [function for module in modules for function in functions_in(module)]
 
 
 def external_data_of(options: Options) -> str:

@@ -50,7 +50,7 @@ class _Changing(NamedTuple):
         route, proto = self.routes.of_label(label, scope, self.target), scope.graph.node[index]
         if any(attribute.ref_attr_name and attribute.type in GRAPH_TYPES for attribute in proto.attribute):
             return True
-        if label in self.replaced or route.step or route.is_restricted or route.modernizations:
+        if label in self.replaced or route.step or route.is_restricted or route.respellings:
             return True
         if route.may_simplify(Task(proto, scope, scope.opset)):
             return True

@@ -141,7 +141,7 @@ class Engine(Walk):
                 self._require_allowed(node)
             self._descend(node, scope.target)
             return [proto]
-        is_demanded = route.is_restricted or route.modernizations
+        is_demanded = route.is_restricted or route.respellings
         is_converted = route is FOREIGN or route.step or is_demanded or proto.op_type in GRAPH_HOLDERS
         opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
         node = Task(proto, scope, opset, source_index)
@@ -273,7 +273,7 @@ class Engine(Walk):
                     continue
                 simplified = op_type
                 if route.step is None:
-                    if self._fitting is None and self._modernize(node, route):
+                    if self._respell(node, route):
                         made = True
                         continue
                     if self._avoidance.avoid(node, route, avoided):
@@ -316,9 +316,9 @@ class Engine(Walk):
                 self.notes.left(node, str(reason))
         return False
 
-    def _modernize(self, node: Task, route: Route) -> bool:
-        """Try each rule that writes a newer operator; True as soon as one did."""
-        return any(self._rules.apply(rule, node) for rule in route.modernizations)
+    def _respell(self, node: Task, route: Route) -> bool:
+        """Try each rule that spells the node otherwise; True as soon as one did."""
+        return any(self._rules.apply(rule, node) for rule in route.respellings)
 
 
 def _run_trial(

@@ -11,7 +11,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
     @fewer_axes("Transpose", opset=13)   the same node with fewer dimensions, for runtimes whose list limits their number
     @in_int32("Gather", opset=13)   the same node on int32 instead of int64, for runtimes whose list does not allow int64
-    @modernize("Mul", opset=20)  a node and those before it, which spell out a newer operator, become this one
+    @respell("Mul", opset=20)  a node, with those before it, in another spelling that the options ask for: a Gelu for its pieces
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
     @adopt("ImageScaler", opset=7)   an operator that ONNX does not have, and runtimes do, becomes nodes written for opset 7
     @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
@@ -19,7 +19,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 
 The decorators store the rule in the function. The rules of this package are in `registry`, and used in every conversion, but for
-those that `replace` or `modernize`; rules of others are used only in conversions whose options name them (`rules_of`,
+those that `replace` or `respell`; rules of others are used only in conversions whose options name them (`rules_of`,
 `Registry.extended`).
 """
 
@@ -55,12 +55,12 @@ Kind = Literal[
     "express",
     "fewer_axes",
     "in_int32",
-    "modernize",
+    "respell",
     "replace",
     "widen",
     "adopt",
 ]
-_ASKED_FOR: Collection[Kind] = ("modernize", "replace")
+_ASKED_FOR: Collection[Kind] = ("respell", "replace")
 """The kinds of rules that a conversion uses only where its options ask for them."""
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
@@ -107,7 +107,7 @@ class Rule(NamedTuple):
 
 _Key: TypeAlias = tuple[Kind, str, int]
 """The kind of a rule, its operator, and for a transition the version."""
-_SEVERAL: Collection[Kind] = ("simplify", "avoid", "express", "modernize")
+_SEVERAL: Collection[Kind] = ("simplify", "avoid", "express", "respell")
 """The kinds of which an operator may have several rules."""
 
 
@@ -165,9 +165,9 @@ class Registry:
         """The rules that write `op_type` in another form, those for every operator last."""
         return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
 
-    def modernizations(self, op_type: str) -> list[Rule]:
-        """The rules that write a newer operator for what ends with a node of `op_type`."""
-        return self._rules.get(("modernize", op_type, 0), [])
+    def respellings(self, op_type: str) -> list[Rule]:
+        """The rules that spell what ends with a node of `op_type` otherwise, those for every operator last."""
+        return [*self._rules.get(("respell", op_type, 0), ()), *self._rules.get(("respell", EVERY_OPERATOR, 0), ())]
 
     def adaptation(self, kind: Kind, op_type: str) -> Rule | None:
         """The rule of this kind for nodes of `op_type`; that for every operator where it has none of its own."""
@@ -284,7 +284,7 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
 
 
 def express(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, sums: bool = False
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, sums: bool = False, steps: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
 
@@ -292,7 +292,7 @@ def express(
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
     nodes are all allowed is taken.
     """
-    return _register("express", op_types, opset, exact, sums=sums)
+    return _register("express", op_types, opset, exact, sums=sums, steps=steps)
 
 
 def fewer_axes(
@@ -314,14 +314,14 @@ def in_int32(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFu
     return _register("in_int32", op_types, opset, True)
 
 
-def modernize(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = False, sums: bool = False
+def respell(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = False, sums: bool = False, steps: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a rule that writes one operator of `opset` for a node and those before it which spell it out.
+    """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 
-    It gets nodes that are in the form of the target, which has the operator, and does nothing where they compute anything else.
+    It gets nodes that are in the form of the target, which is `opset` or newer, and does nothing where they compute anything else.
     """
-    return _register("modernize", op_types, opset, exact, sums=sums)
+    return _register("respell", op_types, opset, exact, sums=sums, steps=steps)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

@@ -54,7 +54,7 @@ class Route:
     `step` is the first step that may change a node.
     """
 
-    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "modernizations", "simplifications", "step")
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "respellings", "simplifications", "step")
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class Route:
         step: Step | None,
         avoidances: tuple[Rule, ...] = (),
         is_restricted: bool = False,
-        modernizations: tuple[Rule, ...] = (),
+        respellings: tuple[Rule, ...] = (),
     ) -> None:
         self.simplifications = simplifications
         self.avoidances = avoidances
-        self.modernizations = modernizations
+        self.respellings = respellings
         self.is_restricted = is_restricted
         """Whether a runtime may refuse these nodes in the form that they have at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
@@ -141,7 +141,7 @@ class Routes:
         restrictions = self._restrictions
         is_restricted = bool(avoidances or restrictions.may_refuse(op_type))
         modern = tuple(
-            rule for rule in self._registry.modernizations(op_type) if rule.version <= target and self._selection.allows(rule.name)
+            rule for rule in self._registry.respellings(op_type) if rule.version <= target and self._selection.allows(rule.name)
         )
         if step is None and not (simplifications or is_restricted or modern) and op_type not in GRAPH_HOLDERS:
             return None

@@ -1,4 +1,4 @@
-"""Gemm, MatMul and Conv as each other.
+"""Gemm, MatMul and Conv as each other, and products of 8-bit integers as those of real numbers.
 
 https://onnx.ai/onnx/operators/onnx__Gemm.html, https://onnx.ai/onnx/operators/onnx__MatMul.html, https://onnx.ai/onnx/operators/onnx__Conv.html
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
+from ..shared.real_products import convolve_real_numbers, multiply_real_numbers
 
 
 @express("Gemm", opset=13, exact=False, sums=True)
@@ -136,3 +137,15 @@ def _stand_side_by_side(node: Node, kernel: tuple[int, ...]) -> bool:
         node.attr("group", 1) == 1 and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID") and not any(node.attr("pads", []))
     )
     return is_dense and is_plain and node.attr("strides", ones) == [*kernel]
+
+
+@express("QLinearConv", opset=13, exact=False, steps=True)
+def convolution_of_real_numbers(node: Node) -> None:
+    """The node becomes DequantizeLinear of x, the weights and the bias, Conv and QuantizeLinear."""
+    convolve_real_numbers(node)
+
+
+@express("QLinearMatMul", opset=13, exact=False, steps=True)
+def product_of_real_numbers(node: Node) -> None:
+    """The node becomes DequantizeLinear of both matrices, MatMul and QuantizeLinear."""
+    multiply_real_numbers(node)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from ...rewriter.engine.registry import modernize
+from ...rewriter.engine.registry import respell
 from ...rewriter.graph.node import Node, Shape
 from ..shared.spelled_out import either_way, inner, scalar
 
@@ -33,7 +33,7 @@ class _Scores(NamedTuple):
     scale: float
 
 
-@modernize("MatMul", opset=23, sums=True)
+@respell("MatMul", opset=23, sums=True)
 def attention(node: Node) -> None:
     """softmax(Q Kᵀ * scale + mask) V becomes an Attention."""
     values = node.input(1)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from ...rewriter.engine.registry import modernize
+from ...rewriter.engine.registry import respell
 from ...rewriter.graph.node import Node
 from ..shared.spelled_out import either_way, inner, local, scalar
 
@@ -23,7 +23,7 @@ class _Normalized(NamedTuple):
     epsilon: float
 
 
-@modernize("Mul", opset=17, sums=True)
+@respell("Mul", opset=17, sums=True)
 def layer_normalization(node: Node) -> None:
     """(x - mean) / sqrt(variance + epsilon) * scale becomes a LayerNormalization."""
     for normalized, scale in either_way(node) if _may_become(node, "LayerNormalization") else ():
@@ -34,7 +34,7 @@ def layer_normalization(node: Node) -> None:
             return
 
 
-@modernize("Add", opset=17, sums=True)
+@respell("Add", opset=17, sums=True)
 def bias_of_layer_normalization(node: Node) -> None:
     """The bias that is added to a LayerNormalization without one becomes its bias."""
     for result, bias in either_way(node):
@@ -47,7 +47,7 @@ def bias_of_layer_normalization(node: Node) -> None:
             return
 
 
-@modernize("Mul", opset=23, sums=True)
+@respell("Mul", opset=23, sums=True)
 def rms_normalization(node: Node) -> None:
     """x / sqrt(mean(x²) + epsilon) * scale becomes an RMSNormalization."""
     for normalized, scale in either_way(node) if _may_become(node, "RMSNormalization") else ():

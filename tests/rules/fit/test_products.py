@@ -98,6 +98,36 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "products.convolution_of_real_numbers",
+        ["Conv", "DequantizeLinear", "QuantizeLinear"],
+        "",
+        "g (uint8[1,1,2,2] x) => (uint8[1,1,1,1] y) <float s = {0.5}, uint8 z = {3}, int8[1,1,2,2] w = {1,2,3,4}, int8 o = {0}> { y = QLinearConv(x, s, z, w, s, o, s, z) }",
+        """
+            <float s = {0.5}, uint8 z = {3}, int8[1,1,2,2] w = {1,2,3,4}, int8 o = {0}>
+            {
+             a = DequantizeLinear (x, s, z)
+             b = DequantizeLinear (w, s, o)
+             c = Conv (a, b)
+             y = QuantizeLinear (c, s, z)
+            }
+        """,
+    ),
+    (
+        "products.product_of_real_numbers",
+        ["MatMul", "DequantizeLinear", "QuantizeLinear"],
+        "",
+        "g (uint8[2,2] x) => (uint8[2,2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1,2,3,4}, int8 o = {0}> { y = QLinearMatMul(x, s, z, w, s, o, s, z) }",
+        """
+            <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1,2,3,4}, int8 o = {0}>
+            {
+             a = DequantizeLinear (x, s, z)
+             b = DequantizeLinear (w, s, o)
+             c = MatMul (a, b)
+             y = QuantizeLinear (c, s, z)
+            }
+        """,
+    ),
 ]
 
 

@@ -1,0 +1,74 @@
+"""Conv and MatMul between DequantizeLinear and QuantizeLinear, as QLinearConv and QLinearMatMul; what moves numbers moves integers.
+
+The operators add products of integers, which they scale once; real numbers are scaled before. So a result that lies in the middle
+between two steps, or nearly so, may be one step apart.
+https://onnx.ai/onnx/operators/onnx__QLinearConv.html, https://onnx.ai/onnx/operators/onnx__QLinearMatMul.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import respell
+from ...rewriter.graph.node import Node
+from ..shared import between_scales
+from ..shared.quantized import Quantized, are_moved, comes_back
+from ..shared.spelled_out import local
+
+_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def convolution(node: Node) -> None:
+    """A Conv of dequantized x and weights, whose result is quantized, becomes a QLinearConv."""
+    found = between_scales.computed(node, "Conv")
+    if found is None:
+        return
+    conv, made = found
+    x, weights = between_scales.operand(node, conv.input(0)), between_scales.in_columns(node, conv.input(1), axis=0)
+    if x is None or weights is None or not between_scales.has_kernel(x, weights, made):
+        return
+    bias = between_scales.bias(node, conv.input(2), x.scale, weights.scale) if conv.has_input(2) else ""
+    if bias is None:
+        return
+    operands = between_scales.inputs(node, x, weights) + between_scales.inputs(node, made)[1:]
+    node.become.QLinearConv(*operands, *([bias] if bias else []), **{name: conv.attr(name) for name in _ATTRIBUTES})
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def product(node: Node) -> None:
+    """A MatMul of dequantized matrices, whose result is quantized, becomes a QLinearMatMul."""
+    found = between_scales.computed(node, "MatMul")
+    if found is None:
+        return
+    matmul, made = found
+    a, b = between_scales.operand(node, matmul.input(0)), between_scales.in_columns(node, matmul.input(1), axis=-1)
+    if a is None or b is None or not between_scales.has_kernel(a, b, made):
+        return
+    node.become.QLinearMatMul(*between_scales.inputs(node, a, b), *between_scales.inputs(node, made)[1:])
+
+
+@respell("QuantizeLinear", opset=13, exact=True)
+def moved(node: Node) -> None:
+    """A node that only moves dequantized integers, or chooses among them, moves the integers, if they are quantized as before."""
+    made, mover = between_scales.result(node), local(node, node.input(0))
+    x = None if mover is None or not are_moved(mover) else between_scales.operand(node, mover.input(0))
+    if made is None or mover is None or x is None or not node.graph.is_read_once(node.input(0)):
+        return
+    others = [name for name in mover.inputs[1:] if name and mover.elem_type(name) == TensorProto.FLOAT]
+    if others or x.kind != made.kind or not _are_one(node, x, made) or not comes_back(node, made.scale):
+        return
+    attributes = {attribute.name: mover.attr(attribute.name) for attribute in mover.proto.attribute}
+    getattr(node.become, mover.op_type)(x.data, *mover.inputs[1:], opset=mover.opset, **attributes)
+
+
+def _are_one(node: Node, one: Quantized, other: Quantized) -> bool:
+    """Whether two values have the same constant scale and zero point."""
+    pairs = [(one.scale, other.scale)] + ([(one.zero, other.zero)] if one.zero or other.zero else [])
+    return all(left == right or _are_equal(node, left, right) for left, right in pairs)
+
+
+def _are_equal(node: Node, left: str, right: str) -> bool:
+    """Whether two constants of one element are equal; "" stands for 0."""
+    values = [node.constant(name) if name else 0 for name in (left, right)]
+    return all(value is not None for value in values) and values[0] == values[1]

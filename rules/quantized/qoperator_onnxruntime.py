@@ -1,0 +1,116 @@
+"""Operators between DequantizeLinear and QuantizeLinear, as onnxruntime's own on 8-bit integers: QLinearAdd, QGemm, ….
+
+Where a result lies in the middle between two steps, or nearly so, it may be one step apart.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+from __future__ import annotations
+
+from ...rewriter.engine.registry import respell
+from ...rewriter.graph.node import Node
+from ..shared import between_scales
+from ..shared.between_scales import Computed
+from ..shared.contrib import DOMAIN
+
+_POOLING = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def linear(node: Node) -> None:
+    """A Gemm of dequantized matrices, whose result is quantized, becomes a QGemm."""
+    found = between_scales.computed(node, "Gemm")
+    if found is None or found.by.attr("alpha", 1.0) != 1.0 or found.by.attr("beta", 1.0) != 1.0:
+        return
+    gemm, made = found
+    b_is_turned = gemm.attr("transB", 0)
+    a = between_scales.operand(node, gemm.input(0))
+    b = between_scales.in_columns(node, gemm.input(1), axis=0 if b_is_turned else 1)
+    if a is None or b is None or not between_scales.has_kernel(a, b, made):
+        return
+    bias = between_scales.bias(node, gemm.input(2), a.scale, b.scale) if gemm.has_input(2) else ""
+    if bias is None:
+        return
+    operands = [*between_scales.inputs(node, a, b), bias, *between_scales.inputs(node, made)[1:]]
+    node.become.of(DOMAIN, 1).QGemm(*operands, transA=gemm.attr("transA", 0) or None, transB=b_is_turned or None)
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def addition(node: Node) -> None:
+    """An Add of dequantized values becomes a QLinearAdd."""
+    _combine(node, "Add", "QLinearAdd")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def multiplication(node: Node) -> None:
+    """A Mul of dequantized values becomes a QLinearMul."""
+    _combine(node, "Mul", "QLinearMul")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def sigmoid(node: Node) -> None:
+    """A Sigmoid of dequantized values becomes a QLinearSigmoid."""
+    _change(node, "Sigmoid", "QLinearSigmoid")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def leaky_relu(node: Node) -> None:
+    """A LeakyRelu of dequantized values becomes a QLinearLeakyRelu."""
+    _change(node, "LeakyRelu", "QLinearLeakyRelu", "alpha")
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def average(node: Node) -> None:
+    """An AveragePool of dequantized values becomes a QLinearAveragePool, if its windows lie within the padding."""
+    found = between_scales.computed(node, "AveragePool")
+    if found is not None and not found.by.attr("ceil_mode", 0) and set(found.by.attr("dilations") or [1]) == {1}:
+        _change(node, "AveragePool", "QLinearAveragePool", *_POOLING)
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def average_of_all(node: Node) -> None:
+    """A GlobalAveragePool of dequantized values becomes a QLinearGlobalAveragePool."""
+    _change(node, "GlobalAveragePool", "QLinearGlobalAveragePool")
+
+
+@respell("QuantizeLinear", opset=13, steps=True)
+def softmax(node: Node) -> None:
+    """A Softmax of dequantized values becomes a QLinearSoftmax."""
+    _change(node, "Softmax", "QLinearSoftmax", "axis")
+    if node.op_type == "QLinearSoftmax":
+        node.set_attr("opset", 13)
+
+
+@respell("QuantizeLinear", opset=10, steps=True)
+def concatenation(node: Node) -> None:
+    """A Concat of dequantized values becomes a QLinearConcat."""
+    found = between_scales.computed(node, "Concat")
+    parts = None if found is None else _operands(node, found)
+    if found is not None and parts is not None:
+        operands = between_scales.inputs(node, found.made)[1:] + parts
+        node.become.of(DOMAIN, 1).QLinearConcat(*operands, axis=found.by.attr("axis"))
+
+
+def _combine(node: Node, op_type: str, name: str) -> None:
+    """Two dequantized values that `op_type` combines become `name` of onnxruntime."""
+    found = between_scales.computed(node, op_type)
+    values = None if found is None else _operands(node, found)
+    if found is not None and values is not None:
+        getattr(node.become.of(DOMAIN, 1), name)(*values, *between_scales.inputs(node, found.made)[1:])
+
+
+def _change(node: Node, op_type: str, name: str, *attributes: str) -> None:
+    """A dequantized value that `op_type` changes becomes `name` of onnxruntime, with these attributes."""
+    found = between_scales.computed(node, op_type)
+    values = None if found is None else _operands(node, found)
+    if found is not None and values is not None:
+        given = {each: found.by.attr(each) for each in attributes if found.by.has_attr(each)}
+        getattr(node.become.of(DOMAIN, 1), name)(*values, *between_scales.inputs(node, found.made)[1:], **given)
+
+
+def _operands(node: Node, found: Computed) -> list[str] | None:
+    """All inputs of the node as integers, each with its scale and zero point; None where one is anything else, or of another type
+    than the result.
+    """
+    values = [between_scales.operand(node, name) for name in found.by.inputs]
+    known = [value for value in values if value is not None and value.kind == found.made.kind]
+    return between_scales.inputs(node, *known) if len(known) == len(values) else None
