@@ -14,6 +14,7 @@ from onnx import GraphProto, TensorProto, helper
 from ..rewriter.engine.registry import downgrade, simplify
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node, Shape, Subgraph
+from .shared.branches import branch_that_runs, differ, output_shape, put_in_place
 
 _LOOP_INPUTS = 2
 """The number of inputs of a Loop before the carried values: trip count and condition."""
@@ -28,20 +29,9 @@ def take_the_branch(node: Node) -> None:
     It does if a branch would need rewriting, or if the branches return different shapes. The other branch never runs, so it need
     not be expressed, which may be impossible. And a single branch determines the shapes.
     """
-    condition = node.constant(0)
-    if condition is None or condition.size != 1 or node.target >= node.body_opset:
-        return
-    branches = {branch.name: branch for branch in node.subgraphs()}
-    branch = branches["then_branch" if condition.all() else "else_branch"]
-    if not _has_to_change(node) and not _tells_more(node, branch):
-        return
-    if branch.proto.sparse_initializer or _contradicts(node, branch):
-        return
-    for each in branches.values():
-        node.graph.release(*each.captured)
-    node.remove()
-    node.explain("its condition is constant, and the branch that it takes is put in its place")
-    _paste(node, branch)
+    branch = branch_that_runs(node) if node.target < node.body_opset else None
+    if branch is not None and (_has_to_change(node) or _tells_more(node, branch)):
+        put_in_place(node, branch)
 
 
 def _has_to_change(node: Node) -> bool:
@@ -51,29 +41,8 @@ def _has_to_change(node: Node) -> bool:
 
 def _tells_more(node: Node, branch: Subgraph) -> bool:
     """Whether the branch tells lengths of the outputs that the If, whose other branch returns others, leaves open."""
-    shapes = ((node.shape(output), _output_shape(branch, index)) for index, output in enumerate(node.outputs) if output)
+    shapes = ((node.shape(output), output_shape(branch, index)) for index, output in enumerate(node.outputs) if output)
     return any(shape is not None and (known is None or shape.count(None) < known.count(None)) for known, shape in shapes)
-
-
-def _contradicts(node: Node, branch: Subgraph) -> bool:
-    """Whether the branch returns other shapes than the model declares, or than are known, for the outputs of the If."""
-    stated = [*map(node.graph.declared_shape, node.outputs)]
-    found = [_output_shape(branch, index) for index in range(len(stated))]
-    return any(_differ(node.shape(node.output(index)), shape) or _differ(stated[index], shape) for index, shape in enumerate(found))
-
-
-def _paste(node: Node, branch: Subgraph) -> None:
-    """Put the nodes of the branch before the If, and let them make the outputs of the If."""
-    made = {name for inner in branch.proto.node for name in inner.output if name}
-    results = [(value.name, output) for value, output in zip(branch.proto.output, node.outputs, strict=False) if output]
-    names = {name: name for name in made if node.graph.is_unique(name)}
-    names |= {name: output for name, output in reversed(results) if name in made}
-    names |= branch.move_initializers()
-    branch.paste(names)
-    for name, output in results:
-        value = names.get(name, name)
-        if value != output:
-            node.op.Identity(value, output=output, opset=node.body_opset)
 
 
 @downgrade("If", 11)
@@ -81,8 +50,8 @@ def branches_of_equal_shapes(node: Node) -> None:
     """Branches of different shapes, which opset 11 brought, return rows of equal length. Warns where shapes are unknown."""
     branches = node.subgraphs()
     for index, output in enumerate(node.outputs):
-        shapes = [_output_shape(branch, index) for branch in branches]
-        if _differ(*shapes):
+        shapes = [output_shape(branch, index) for branch in branches]
+        if differ(*shapes):
             _return_rows(node, index)
         elif _is_one_length_known(*shapes):
             raise Unconvertible(
@@ -104,7 +73,7 @@ def _return_rows(node: Node, index: int) -> None:
     output = node.output(index)
     kind = node.elem_type(output)
     by_condition = sorted(node.subgraphs(), key=lambda branch: branch.name == "then_branch")
-    shapes = [[size for size in _output_shape(branch, index) or () if isinstance(size, int)] for branch in by_condition]
+    shapes = [[size for size in output_shape(branch, index) or () if isinstance(size, int)] for branch in by_condition]
     are_known = all(
         len(shape) == branch.rank(branch.proto.output[index].name) for shape, branch in zip(shapes, by_condition, strict=True)
     )
@@ -135,19 +104,6 @@ def _return_row(node: Node, branch: GraphProto, index: int, kind: int, lengths: 
         )
         branch.node.append(helper.make_node("Concat", [row, padding], [longer], axis=1))
     branch.output[index].CopyFrom(helper.make_tensor_value_info(longer if count < length else row, kind, [1, length]))
-
-
-def _output_shape(branch: Subgraph, index: int) -> Shape | None:
-    """The shape of output `index` of a branch; None where it is unknown."""
-    return branch.shape(branch.proto.output[index].name)
-
-
-def _differ(one: Shape | None, other: Shape | None) -> bool:
-    """Whether two shapes are known to differ, in their rank or in a dimension."""
-    if one is None or other is None:
-        return False
-    pairs = zip(one, other, strict=False)
-    return len(one) != len(other) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
 
 
 def _is_one_length_known(one: Shape | None, other: Shape | None) -> bool:

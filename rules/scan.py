@@ -14,6 +14,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node, Shape
 from .shared.axes import from_the_front
+from .shared.scan_steps import axes_of_inputs, of_each, write_out
 
 MAX_STEPS = 16
 """The number of steps up to which they are written out; with more, the graph would grow with the data."""
@@ -138,53 +139,14 @@ def write_out_the_steps(node: Node) -> None:
     if body.initializer or body.sparse_initializer:
         raise Unconvertible("the body of the Scan has initializers of its own", "move them to the main graph")
     scanned = node.attr("num_scan_inputs")
-    states, collected = node.inputs[: len(node.inputs) - scanned], list[list[str]]()
-    axes = _axes(node, len(states), scanned)
-    count = node.need_dimension(axes[0], len(states))
-    backward = _of_each(node, "scan_input_directions", scanned)
+    first = len(node.inputs) - scanned
+    axes = axes_of_inputs(node, first, scanned)
+    count = node.need_dimension(axes[0], first)
+    backward = of_each(node, "scan_input_directions", scanned)
     if not 0 < count <= MAX_STEPS:
         _loop(node, body, count, axes, backward)
         return
-    steps = node.subgraphs()[0]
-    for step in range(count):
-        places = [node.op.int64(count - 1 - step if back else step) for back in backward]
-        slices = [node.op.Gather(node.input(len(states) + i), places[i], axis=axes[i]) for i in range(scanned)]
-        names = dict(zip((value.name for value in body.input), [*states, *slices], strict=True))
-        steps.paste(names)
-        results = [names.get(value.name, value.name) for value in body.output]
-        states = results[: len(states)]
-        collected.append(results[len(states) :])
-    _give_outputs(node, states, collected)
-
-
-def _axes(node: Node, first: int, scanned: int) -> list[int]:
-    """The scanned axis of each scanned input, not negative."""
-    axes = _of_each(node, "scan_input_axes", scanned)
-    return [from_the_front([axis], node.need_rank(first + i))[0] if axis < 0 else axis for i, axis in enumerate(axes)]
-
-
-def _of_each(node: Node, name: str, count: int) -> list[int]:
-    """The attribute `name`, with one number for each of `count` values. Raises Unconvertible where it has another length."""
-    numbers = node.attr(name, [0] * count)
-    if len(numbers) != count:
-        raise Unconvertible(f"{name} has {len(numbers)} entries for {count} values")
-    return numbers
-
-
-def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
-    """Write the outputs of the Scan: its last states, and the elements that the steps collected."""
-    op = node.op
-    for index, state in enumerate(states):
-        if node.has_output(index):
-            op.Identity(state, output=node.output(index))
-    stacked = len(node.outputs) - len(states)
-    axes, backward = (_of_each(node, name, stacked) for name in ("scan_output_axes", "scan_output_directions"))
-    for i in range(stacked):
-        if not node.has_output(len(states) + i):
-            continue
-        parts = [op.Unsqueeze(step[i], op.int64([axes[i]])) for step in collected]
-        op.Concat(*(parts[::-1] if backward[i] else parts), output=node.output(len(states) + i), axis=axes[i])
-    node.remove()
+    write_out(node, node.subgraphs()[0], count)
 
 
 def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: list[int]) -> None:

@@ -114,6 +114,12 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     "left out if there is only one input. Repeatable.",
 )
 @click.option(
+    "--static",
+    is_flag=True,
+    help="Let all shapes of the result be fixed: what computes with shapes is stored, and each Loop, Scan and If that is known to "
+    "run is written out. What keeps a shape open is an error.",
+)
+@click.option(
     "--declare",
     type=Declaration(),
     multiple=True,

@@ -93,6 +93,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Shapes and types": (
         Entry("--overwrite-input-shape", "-t 13 --input-shape x:2,4 model.onnx out.onnx", "fix the shape of an input"),
+        Entry("--static", "-t 13 --static --input-shape x:2,4 model.onnx out.onnx"),
         Entry("--declare", "-t 13 --declare m:float[N,4] custom.onnx out.onnx", "state a type that cannot be inferred"),
         Entry("--semantics", "-t 13 --semantics onnxruntime model.onnx out.onnx"),
         Entry("--allow", "-t 13 --allow float32-for-bfloat16 model.onnx out.onnx"),

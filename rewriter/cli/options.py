@@ -42,6 +42,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         standard=given["standard"],
         modernize=given["modernize"],
         quantization=given["quantization"],
+        static=given["static"],
         unpack_at_run_time=given["unpack_at_run_time"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         declare=_declarations(given["declare"]),
@@ -67,7 +68,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
 
 def _restamps_only(given: dict[str, Any]) -> bool:
     """Whether the user asks for another IR version and for nothing else that would change the model."""
-    asked = ("target_opset", "for_runtimes", "standard", "modernize", "quantization", "overwrite_input_shape", "only")
+    asked = ("target_opset", "for_runtimes", "standard", "modernize", "quantization", "static", "overwrite_input_shape", "only")
     return given["ir_version"] is not None and not any(given[name] for name in asked)
 
 

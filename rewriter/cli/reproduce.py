@@ -41,6 +41,7 @@ _OPTIONS = (
         "standard",
         "modernize",
         "quantization",
+        "static",
         "unpack_at_run_time",
         "external_data",
     ),

@@ -21,6 +21,7 @@ from ..storage.skeleton import Skeleton
 from ..structure import specialization
 from ..structure.survey import Survey
 from ..structure.text_names import names_explained
+from .open_shapes import open_shapes
 from .options import Options, own_rules
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class Attempts:
                 model = self._reread(model, target)
             outcome = self._engine(model, target).run()
             outcome.blockers += self._functions_not_taken(model)
+            outcome.blockers += open_shapes(model) if self._options.static else []
             outcome.blockers += () if self._demands is None else self._demands.refused_interface(model.proto.graph)
             for found in reversed(earlier):
                 outcome = found.followed_by(outcome)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from ...rules import microsoft, modern
+from ...rules import microsoft, modern, static
 from ...rules.microsoft import qlinear, qlinear_conv, qlinear_pool
 from ...rules.quantized import qdq, qoperator, qoperator_onnxruntime
 from ...rules.shared.contrib import DOMAIN
@@ -128,6 +128,10 @@ class Options:
     """The form that quantized operators get: "qdq", real numbers between DequantizeLinear and QuantizeLinear; or "qoperator", 8-bit
     integers. None leaves each in its own.
     """
+    static: bool = False
+    """Whether all shapes of the result have to be fixed: what computes with them is stored, and bodies that are known to run are
+    written out (docs/static.md).
+    """
 
     def __post_init__(self) -> None:
         self._check_isolation()
@@ -142,8 +146,7 @@ class Options:
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        for name in ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify", "modernize"):
-            arguments.check_kind(name, getattr(self, name), bool, "True or False")
+        self._check_flags()
         if self.certify:
             from ..certifying.proving import require_solver  # imports what starts processes
 
@@ -165,13 +168,15 @@ class Options:
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)
-        arguments.check_kind("standard", self.standard, bool, "True or False")
-        arguments.check_kind("unpack_at_run_time", self.unpack_at_run_time, bool, "True or False")
-        arguments.check_kind("no_fallback", self.no_fallback, bool, "True or False")
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
         if self.quantization is not None:
             arguments.check_choice("quantization", self.quantization, get_args(Quantization))
+
+    def _check_flags(self) -> None:
+        names = ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify", "modernize")
+        for name in (*names, "static", "standard", "unpack_at_run_time", "no_fallback"):
+            arguments.check_kind(name, getattr(self, name), bool, "True or False")
 
     def _check_isolation(self) -> None:
         arguments.check_choice("isolation", self.isolation, get_args(Isolation))
@@ -316,6 +321,7 @@ def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
     is_standard = options.standard or (demands is not None and demands.lacks(DOMAIN))
     ours = _quantized(options.quantization, is_standard)
     ours += functions_in(microsoft) if is_standard else []
+    ours += functions_in(static) if options.static else []
     has_list = demands is not None and bool(demands.lists)
     ours += functions_in(modern) if options.modernize and not has_list else []
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])

@@ -94,7 +94,7 @@ def prepare(
     _require_known_parts(proto)
     check_calls(proto)
     ir_version = proto.ir_version
-    if proto.functions and demands is not None and demands.without_functions:
+    if proto.functions and (options.static or (demands is not None and demands.without_functions)):
         changes += _inline_functions(proto, survey)
         survey = Survey(proto)
     if INT32_INPUTS in options.allow:

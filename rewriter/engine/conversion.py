@@ -318,7 +318,12 @@ class Engine(Walk):
 
     def _respell(self, node: Task, route: Route) -> bool:
         """Try each rule that spells the node otherwise; True as soon as one did."""
-        return any(self._rules.apply(rule, node) for rule in route.respellings)
+        for rule in route.respellings:
+            if self._rules.apply(rule, node):
+                if not node.removed:
+                    node.scope.register(node.proto, node.opset)
+                return True
+        return False
 
 
 def _run_trial(

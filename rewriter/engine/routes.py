@@ -140,12 +140,10 @@ class Routes:
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
         restrictions = self._restrictions
         is_restricted = bool(avoidances or restrictions.may_refuse(op_type))
-        modern = tuple(
-            rule for rule in self._registry.respellings(op_type) if rule.version <= target and self._selection.allows(rule.name)
-        )
-        if step is None and not (simplifications or is_restricted or modern) and op_type not in GRAPH_HOLDERS:
+        respellings = tuple(rule for rule in self._registry.respellings(op_type) if self._selection.allows(rule.name))
+        if step is None and not (simplifications or is_restricted or respellings) and op_type not in GRAPH_HOLDERS:
             return None
-        return Route(simplifications, step, avoidances, is_restricted, modern)
+        return Route(simplifications, step, avoidances, is_restricted, respellings)
 
     def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Step | None:
         """The first step that may change a node; None where every node reaches the target unchanged."""

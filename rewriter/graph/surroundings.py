@@ -8,7 +8,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..onnx_model.protos import reads, shown_name
-from ..opsets import type_protos
+from ..opsets import transitions, type_protos
 from ..opsets.type_protos import Shape
 from .values import Value, Values
 
@@ -49,8 +49,9 @@ class Surroundings(Values):
         return type_protos.batches(self._scope.model.proto.graph)
 
     def may_write(self, op_type: str) -> bool:
-        """Whether no runtime of the user refuses the operator."""
-        return op_type not in self._scope.model.refused_operators
+        """Whether the target has the operator, and no runtime of the user refuses it."""
+        is_there = transitions.schema_at(op_type, self._scope.target) is not None
+        return is_there and op_type not in self._scope.model.refused_operators
 
     # -- names
 

@@ -16,6 +16,8 @@ from ..shared.quantized import Quantized, are_moved, comes_back
 from ..shared.spelled_out import local
 
 _ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+_MOVES_ALL_TYPES = 13
+"""The opset from which on all operators that only move numbers move 8-bit integers."""
 
 
 @respell("QuantizeLinear", opset=10, steps=True)
@@ -51,6 +53,8 @@ def product(node: Node) -> None:
 @respell("QuantizeLinear", opset=13, exact=True)
 def moved(node: Node) -> None:
     """A node that only moves dequantized integers, or chooses among them, moves the integers, if they are quantized as before."""
+    if node.target < _MOVES_ALL_TYPES:
+        return
     made, mover = between_scales.result(node), local(node, node.input(0))
     x = None if mover is None or not are_moved(mover) else between_scales.operand(node, mover.input(0))
     if made is None or mover is None or x is None or not node.graph.is_read_once(node.input(0)):

@@ -13,6 +13,8 @@ from ..shared.between_scales import Computed
 from ..shared.contrib import DOMAIN
 
 _POOLING = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
+_OVER_ONE_AXIS = 13
+"""The opset from which on Softmax is over one axis."""
 
 
 @respell("QuantizeLinear", opset=10, steps=True)
@@ -74,10 +76,11 @@ def average_of_all(node: Node) -> None:
 
 @respell("QuantizeLinear", opset=13, steps=True)
 def softmax(node: Node) -> None:
-    """A Softmax of dequantized values becomes a QLinearSoftmax."""
-    _change(node, "Softmax", "QLinearSoftmax", "axis")
+    """A Softmax over one axis, of dequantized values, becomes a QLinearSoftmax."""
+    if node.target >= _OVER_ONE_AXIS:
+        _change(node, "Softmax", "QLinearSoftmax", "axis")
     if node.op_type == "QLinearSoftmax":
-        node.set_attr("opset", 13)
+        node.set_attr("opset", _OVER_ONE_AXIS)
 
 
 @respell("QuantizeLinear", opset=10, steps=True)

@@ -1,0 +1,77 @@
+"""If, Loop and Scan of which it is known what runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_rewrites, model, run
+from onnx import ModelProto
+
+from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
+
+STATIC = Options(static=True)
+IF = """g (float[2] x) => (float[2] y) <bool c = {1}>
+    { y = If (c) <then_branch = a () => (float[2] t) { t = Neg (x) }, else_branch = b () => (float[2] e) { e = Abs (x) }> }"""
+LOOP = """g (float[2] x) => (float[2] y, float[2,2] z) <int64 n = {2}, bool c = {1}>
+    { y, z = Loop (n, c, x) <body = b (int64 i, bool g, float[2] v) => (bool h, float[2] w, float[2] r)
+        { h = Identity (g) w = Neg (v) r = Abs (v) }> }"""
+SCAN = """g (float[2] x, float[3,2] s) => (float[2] y, float[2,3] z)
+    { y, z = Scan <num_scan_inputs = 1, scan_output_axes = [1], scan_input_directions = [1],
+        body = b (float[2] v, float[2] e) => (float[2] w, float[2] r) { w = Add (v, e) r = Mul (w, e) }> (x, s) }"""
+REWRITES = [
+    ("bodies.branch", IF, "{ y = Neg (x) }"),
+    (
+        "bodies.turns",
+        LOOP,
+        """<int64[1] k = {0}>
+        { a = Neg (x) b = Abs (x) y = Neg (a) d = Abs (a) e = Unsqueeze (b, k) f = Unsqueeze (d, k) z = Concat <axis = 0> (e, f) }""",
+    ),
+    (
+        "bodies.steps",
+        SCAN.replace("float[3,2] s", "float[1,2] s").replace("float[2,3] z", "float[2,1] z"),
+        "<int64 i = {0}, int64[1] a = {1}> { e = Gather <axis = 0> (s, i) y = Add (x, e) r = Mul (y, e) z = Unsqueeze (r, a) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), REWRITES, ids=["If", "Loop", "Scan"])
+def test_rewrites(rule: str, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, 18, 18, STATIC)
+
+
+@pytest.mark.parametrize("target", [11, 13, 18, 21])
+@pytest.mark.parametrize("text", [IF, LOOP, SCAN], ids=["If", "Loop", "Scan"])
+def test_no_body_is_left(text: str, target: int) -> None:
+    given = model(text, 18)
+    result = convert_version(given, target, options=STATIC).model
+    assert {"If", "Loop", "Scan"}.isdisjoint(node.op_type for node in result.graph.node)
+    inputs = {"x": np.float32([1.5, -2]), "s": np.float32([[1, 2], [-3, 4], [5, 6.5]])}
+    inputs = {value.name: inputs[value.name] for value in given.graph.input}
+    for left, right in zip(run(given, inputs), run(result, inputs), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+STAYS = {
+    "a condition at run time": model(IF.replace("(float[2] x)", "(float[2] x, bool c)").replace("<bool c = {1}>", ""), 18),
+    "a trip count at run time": model(
+        LOOP.replace("(float[2] x)", "(float[2] x, int64 n)")
+        .replace("int64 n = {2}, ", "")
+        .replace("float[2,2] z", "float[N,2] z"),
+        18,
+    ),
+    "too many turns": model(LOOP.replace("{2}", "{2000}").replace("float[2,2] z", "float[2000,2] z"), 18),
+    "a Loop that may end": model(
+        LOOP.replace("h = Identity (g)", "o = Less (v, v) k = ReduceMax <keepdims = 0> (v) h = Less (k, k)"), 18
+    ),
+}
+
+
+@pytest.mark.parametrize("given", STAYS.values(), ids=STAYS)
+def test_what_stays(given: ModelProto) -> None:
+    options = Options(static=True)
+    try:
+        result = convert_version(given, 18, options=options).model
+    except UnconvertibleError as refusal:
+        assert "--static needs fixed shapes, and that of 'z' is" in str(refusal)
+        return
+    assert {"If", "Loop"} & {node.op_type for node in result.graph.node}
