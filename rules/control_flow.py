@@ -24,13 +24,15 @@ _SHAPES_MAY_DIFFER = 11
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
 def take_the_branch(node: Node) -> None:
-    """On the way down, an If with a constant condition becomes the branch that runs, if that helps.
+    """An If with a constant condition becomes the branch that runs, on the way down, if that helps, and where lists have gone.
 
-    It does if a branch would need rewriting, or if the branches return different shapes. The other branch never runs, so it need
-    not be expressed, which may be impossible. And a single branch determines the shapes.
+    It helps if a branch would need rewriting, or if the branches return different shapes. The other branch never runs, so it need
+    not be expressed, which may be impossible. And a single branch determines the shapes. An element of a list has a shape that
+    runtimes do not know before the run; when the list has gone they do, and refuse what never runs if it does not fit the shape.
     """
-    branch = branch_that_runs(node) if node.target < node.body_opset else None
-    if branch is not None and (_has_to_change(node) or _tells_more(node, branch)):
+    goes_down = node.target < node.body_opset
+    branch = branch_that_runs(node) if goes_down or node.graph.had_lists else None
+    if branch is not None and (node.graph.had_lists or _has_to_change(node) or _tells_more(node, branch)):
         put_in_place(node, branch)
 
 

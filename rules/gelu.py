@@ -21,19 +21,21 @@ def in_elementary_functions(node: Node) -> None:
     kind = node.need_elem_type()
     is_tanh = node.attr("approximate", "none") == "tanh"
     curve = _tanh(node, kind) if is_tanh else _erf(node, kind)
-    share, half = op.Add(curve, op.const(1, kind)), op.const(0.5, kind)
-    if is_tanh and _is_multiplied(node, x):
-        node.become.Mul(x, op.Mul(share, half))
-    elif is_tanh:
-        node.become.Mul(op.Mul(half, x), share)  # the other way round it would be the product in the form with erf
+    share = op.Add(curve, op.const(1, kind))
+    if not is_tanh:
+        node.become.Mul(op.Mul(x, op.const(0.5, kind)), share)
+    elif _is_multiplied(node, x) or not node.rank(x):
+        node.become.Mul(x, op.Mul(share, op.const(0.5, kind)))
     else:
-        node.become.Mul(op.Mul(x, half), share)
+        node.become.Mul(op.Mul(op.const([0.5], kind), x), share)
 
 
 def _is_multiplied(node: Node, x: str) -> bool:
     """Whether another node multiplies x, perhaps by 0.5, too.
 
-    onnxruntime removes 0.5 x with the form of tanh that it fuses, although others read it: nodes that are equal are one to it.
+    onnxruntime removes 0.5 x with the form of tanh that it fuses, although others read it: nodes that are equal are one to it, also
+    where their operands only turn out to be equal. It tells a 0.5 with a dimension, as it is written here, from one without, which
+    is what others multiply by.
     """
     return not node.graph.is_read_once(x) and any(reader.op_type == "Mul" for reader in node.graph.readers(x))
 

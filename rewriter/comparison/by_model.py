@@ -417,7 +417,7 @@ class _Judge:
         found = Comparison(
             "different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded, samples=len(runs)
         )
-        loose = replace(self._tolerance, inexact=True)
+        loose = self._tolerance.of_other_kernels
         if loose == self._tolerance or not are_equal(runs, results, loose):
             return found
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
@@ -453,5 +453,5 @@ def _interface_mismatch(before: Description, after: Description) -> str:
 
 def _is_allowed(run: Run, answer: Outputs | Failure) -> bool:
     if isinstance(answer, Outputs):
-        return True
+        return not have_other_shapes([run], [answer])
     return answer.kind != "runtime" and not any(map(is_empty, run.outputs.values))

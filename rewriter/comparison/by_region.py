@@ -351,7 +351,7 @@ class _Judge:
             may_step = self._settings.tolerance.steps and any(map(_may_step, (*region.old, *region.new)))
             found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
-            found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
+            found = self._compare(*paths, self._settings.tolerance.of_other_kernels)
             found = replace(
                 found,
                 last_bits=True,

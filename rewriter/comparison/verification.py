@@ -207,7 +207,7 @@ def _staged(original: Original, result: Skeleton, files: Files, layout: str = "a
 
 def _without_last_bits(original: Original, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     """Compare models whose outputs differ only in last bits because the runtime has other kernels for another opset."""
-    loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
+    loose = replace(settings, tolerance=settings.tolerance.of_other_kernels)
     found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
     return replace(found, reason=joined(reason, found.reason))

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,10 +14,10 @@ import onnx
 
 from .. import calls, progress
 from ..bridge.opening import AnyModel, Opened, open_model
-from ..engine.outcome import Outcome, Rewrite
+from ..engine.outcome import Outcome, Remark, Rewrite
 from ..engine.reach import find_reach
 from ..engine.stamp import assume
-from ..errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
+from ..errors import CheckError, CompareError, InvalidModelError, RuleError, SplitRewriteError, UnconvertibleError
 from ..graph.model import Model
 from ..opsets.transitions import newest_opset
 from ..process import child_call
@@ -289,12 +290,35 @@ def _dry_run(opened: Opened, target: int | None, options: Options, accepted: Acc
 
 
 def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, Conversion]:
-    """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
+    """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails.
+
+    Where the check fails, what only simplifies is left out: without lists, for example, shapes are known that the file contradicts.
+    """
 
     def work(opened: Opened, accepted: Accepted) -> tuple[Opened, Conversion]:
         return opened, _finished(*_ready(opened, target, options, accepted), target, opened.original, accepted)
 
-    return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
+    try:
+        return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
+    except CheckError as failure:
+        found = None if options.minimal else _with_fewer_changes(opening, target, options, compare)
+        if found is None:
+            raise
+        opened, conversion = found
+        reason = f"nothing is simplified, as the result of that is not valid: {failure}"
+        remark = Remark("warning", "Model", opened.skeleton.proto.graph.name, "the result", reason)
+        conversion.converted.outcome.remarks.append(remark)
+        return opened, conversion
+
+
+def _with_fewer_changes(
+    opening: Opening, target: int | None, options: Options, compare: Comparing
+) -> tuple[Opened, Conversion] | None:
+    """The conversion without what only simplifies; None where that fails, too."""
+    try:
+        return _convert(opening, target, replace(options, minimal=True), compare)
+    except SplitRewriteError:
+        return None
 
 
 def _keeps_original(compare: Comparing, options: Options) -> bool:

@@ -280,6 +280,8 @@ class Engine(Walk):
                         made = True
                         continue
                     if self._fitting is not None and self._fitting.fit(node):
+                        if not node.removed:
+                            node.scope.register(node.proto, node.opset)
                         if node.reads_new_nodes:
                             return False
                         made = True

@@ -159,7 +159,8 @@ class Scope:
         while scope is not None:
             if among not in scope._makers:
                 nodes = [scope.graph.node[index] for index, label in enumerate(scope.labels) if label in among]
-                scope._makers[among] = {output: node.op_type for node in nodes for output in node.output}
+                nodes += [scope.producers[made] for made in scope.made if made in scope.producers]
+                scope._makers[among] = {output: node.op_type for node in nodes if node.op_type in among for output in node.output}
             found = scope._makers[among].get(name)
             if found is not None:
                 return found
@@ -188,6 +189,16 @@ class Scope:
     def constant(self, name: str) -> np.ndarray | None:
         """The value of `name` if it is the same in every run, else None; see `Knowledge.constant`."""
         return self.types.constant(name)
+
+    def known_integers(self, name: str) -> np.ndarray | None:
+        """As `constant`, also for integers and booleans that follow from single lengths of a shape whose others are unknown."""
+        found = self.constant(name)
+        if found is not None:
+            return found
+        entries, kind, shape = self.types.entries(name), self.elem_type(name), self.shape(name)
+        if not entries or kind is None or shape is None or not all(isinstance(entry, int) for entry in entries):
+            return None
+        return np.array(entries, helper.tensor_dtype_to_np_dtype(kind)).reshape([len(entries)] if shape else [])
 
     def type(self, name: str) -> TypeProto | None:
         """Everything that is known about the type of `name`; None where nothing is."""

@@ -8,7 +8,8 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..onnx_model.protos import reads, shown_name
-from ..opsets import transitions, type_protos
+from ..opsets import facts, transitions, type_protos
+from ..opsets.facts import Kind
 from ..opsets.type_protos import Shape
 from .values import Value, Values
 
@@ -47,6 +48,11 @@ class Surroundings(Values):
     def batches(self) -> frozenset[str]:
         """The symbols of first dimensions of the model's inputs, which are taken not to be 0 (docs/promise.md)."""
         return type_protos.batches(self._scope.model.proto.graph)
+
+    @property
+    def had_lists(self) -> bool:
+        """Whether the model, as it was read, has operators of sequences."""
+        return any(facts.of(label).kind is Kind.SEQUENCE for label in self._scope.model.survey.operators)
 
     def may_write(self, op_type: str) -> bool:
         """Whether the target has the operator, and no runtime of the user refuses it."""

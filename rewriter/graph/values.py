@@ -34,6 +34,11 @@ class Values:
         name = self._name(value)
         return self._scope.constant(name) if name else None
 
+    def known_integers(self, value: Value) -> np.ndarray | None:
+        """As `constant`, also for integers and booleans that follow from single lengths of a shape whose others are unknown."""
+        name = self._name(value)
+        return self._scope.known_integers(name) if name else None
+
     def const_input(self, index: int, what: str) -> np.ndarray:
         """As `constant`, but raises Unconvertible, which calls the input `what`, where the value is only known at run time."""
         value = self.constant(index)

@@ -569,3 +569,18 @@ def made_up_shape(case: Case) -> bool:
 @defect("takes matrices of any shape in {op}")
 def matrices_of_any_shape(case: Case) -> bool:
     return (case.shape_of(0) or [None])[1:] not in ([2, 3], [3, 4])
+
+
+@defect("takes data that is shorter than the windows of {op}")
+def windows_longer_than_data(case: Case) -> bool:
+    """The padding counts as data. A length that is not known may be shorter."""
+    sizes, pads, dilations = (case.numbers(name) for name in ("kernel_shape", "pads", "dilations"))
+    if (case.text("auto_pad") or b"NOTSET") not in (b"NOTSET", b"VALID"):
+        return False
+    lengths = (case.shape_of(0) or [None] * (len(sizes) + 2))[2:]
+    for axis, (size, length) in enumerate(zip(sizes, lengths, strict=False)):
+        padding = pads[axis] + pads[axis + len(sizes)] if pads else 0
+        covered = (size - 1) * (dilations[axis] if dilations else 1) + 1
+        if covered > padding + (length or 0):
+            return True
+    return False

@@ -50,6 +50,8 @@ def attention(node: Node) -> None:
     if found is None or not _fits(node, found, values, mask):
         return
     keys = node.op.Transpose(found.keys, perm=found.turn) if found.turn else found.keys
+    if not all(isinstance(length, int) for name in (found.queries, found.keys) for length in node.shape(name) or (None,)):
+        node.caution("it fails at run time if a dimension of its inputs is 0", only_if_empty=True)
     node.become.Attention(found.queries, keys, values, *([mask] if mask else []), scale=found.scale)
 
 

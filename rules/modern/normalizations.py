@@ -127,8 +127,8 @@ def _last_axes(mean: Node) -> int:
 
 
 def _is_of_last_axes(node: Node, scale: str, x: str, axes: int) -> bool:
-    """Whether `scale` has exactly the last `axes` lengths of x, which are known."""
+    """Whether `scale` has exactly the last `axes` lengths of x, which are known, and of which runtimes take none of 0."""
     lengths, shape = node.shape(scale), node.shape(x)
     if lengths is None or shape is None or len(lengths) != axes:
         return False
-    return all(isinstance(length, int) for length in lengths) and list(lengths) == list(shape[-axes:])
+    return all(isinstance(length, int) and length > 0 for length in lengths) and list(lengths) == list(shape[-axes:])

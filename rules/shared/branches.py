@@ -10,12 +10,15 @@ from ...rewriter.graph.node import Node, Shape, Subgraph
 
 def branch_that_runs(node: Node) -> Subgraph | None:
     """The branch of an If with a constant condition; None where that is not known, or where the branch cannot take its place."""
-    condition = node.constant(0)
+    condition = node.known_integers(0)
     if condition is None or condition.size != 1:
         return None
     wanted = "then_branch" if condition.all() else "else_branch"
     branch = next(branch for branch in node.subgraphs() if branch.name == wanted)
-    return None if branch.proto.sparse_initializer or _contradicts(node, branch) else branch
+    is_odd = not node.graph.had_lists and _contradicts(
+        node, branch
+    )  # exporters declare elements of lists in the other branch's shape
+    return None if branch.proto.sparse_initializer or is_odd else branch
 
 
 def put_in_place(node: Node, branch: Subgraph) -> None:

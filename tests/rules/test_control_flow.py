@@ -343,3 +343,32 @@ def test_an_absent_trip_count_in_the_oldest_opsets(target):
     )
     result = convert_version(model(text, 11), target).model
     assert run(result, {"x": np.array(1, np.float32), "limit": np.array(20, np.float32)})[0] == 32
+
+
+OF_A_LIST = """g (float[N,4] x) => (float[M,K] y) <int64 o = {1}, int64 i = {1}, int64[2] s = {1,3}, int64[1] a = {1}>
+    { l = SplitToSequence <axis = 1> (x, s) v = SequenceAt (l, o) h = Shape (v) d = Gather (h, i) c = Equal (d, o)
+      w = If (c) <then_branch = t () => (p) { p = Squeeze (v, a) }, else_branch = e () => (q) { q = Identity (v) }> y = Neg (w) }"""
+
+
+@pytest.mark.parametrize("target", [8, 10, 11, 13, 15, 16, 18])
+def test_a_branch_that_never_runs_goes_with_the_list_that_hid_it(target):
+    """Without the list, runtimes know that Squeeze does not fit, and refuse the model."""
+    given = model(OF_A_LIST, 16)
+    result = convert_version(given, target).model
+    assert {"If", "SequenceAt"}.isdisjoint(node.op_type for node in result.graph.node)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], -x[:, 1:])
+
+
+def test_without_a_list_an_if_stays_at_its_opset():
+    text = OF_A_LIST.replace("l = SplitToSequence <axis = 1> (x, s) v = SequenceAt (l, o)", "u, v = Split <axis = 1> (x, s)")
+    text = text.replace("p = Squeeze (v, a)", "p = Neg (v)")
+    assert "If" in [node.op_type for node in convert_version(model(text, 16), 16).model.graph.node]
+
+
+def test_a_condition_that_follows_from_one_length_of_a_shape():
+    text = """g (float[B,1,4] x) => (float[M,N] y) <int64[1] a = {1}, int64 i = {1}>
+        { s = Shape (x) d = Gather (s, i) c = Equal (d, i)
+          y = If (c) <then_branch = t () => (float[B,4] p) { p = Squeeze (x, a) }, else_branch = e () => (float[B,1,4] q) { q = Identity (x) }> }"""
+    result = convert_version(model(text, 16), 10).model
+    assert [node.op_type for node in result.graph.node] == ["Squeeze"]

@@ -52,6 +52,9 @@ BESIDE = {
     "half of it": "q = Mul (x, half)",
     "half of it, the other way round": "q = Mul (half, x)",
     "half of it in a gate": "q = Swish <alpha = 0.5> (x)",
+    "half of an equal value": "e = Sin (w) q = Mul (half, e)",
+    "half of a copy": "e = Cast <to = 1> (x) q = Mul (half, e)",
+    "another of an equal value": 'e = Sin (w) q = Gelu <approximate = "tanh"> (e)',
 }
 
 
@@ -106,7 +109,7 @@ REWRITES = [
         13,
         'g (float[3,8] x) => (float[3,8] y) { y = Gelu <approximate = "tanh"> (x) }',
         """
-            <float three = {3}, float weight = {0.044715}, float scale = {0.7978846}, float one = {1}, float half = {0.5}>
+            <float three = {3}, float weight = {0.044715}, float scale = {0.7978846}, float one = {1}, float[1] half = {0.5}>
             {
               cube = Pow (x, three)
               weighted = Mul (cube, weight)

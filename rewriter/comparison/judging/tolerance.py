@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ...errors import ArgumentError
@@ -79,6 +79,11 @@ class Tolerance:
         if self.steps and not is_stated:
             of_largest = max(of_largest, OF_STEPS)
         return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
+
+    @property
+    def of_other_kernels(self) -> Tolerance:
+        """The tolerance for what another kernel of the same operator computes, which may add in another order."""
+        return replace(self, inexact=True, sums=True)
 
     @property
     def is_stated(self) -> bool:

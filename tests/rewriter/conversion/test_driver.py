@@ -144,3 +144,30 @@ def test_warnings_are_not_printed_where_nobody_listens():
     program = f"from split_rewrite.rewriter import check_convertible; assert check_convertible({str(gpt2)!r}, 13).remarks"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_nothing_is_simplified_where_the_result_of_that_is_not_valid() -> None:
+    """Without the list, the shape of its element is known, and onnx.checker refuses the branch for another shape."""
+    given = helpers.model(
+        """g (float[3,4] x, bool d) => (float[M,N] y) <int64 o = {1}, int64[2] s = {1,2}, float[3,3] w = {1,2,3,4,5,6,7,8,9}>
+        { l = SplitToSequence <axis = 0> (x, s) v = SequenceAt (l, o)
+          y = If (d) <then_branch = t () => (a) { a = MatMul (w, v) }, else_branch = e () => (b) { b = Neg (v) }> }""",
+        16,
+    )
+    result = convert_version(given, 18)
+    assert "SequenceAt" in {node.op_type for node in result.model.graph.node}
+    assert any("nothing is simplified, as the result of that is not valid" in str(warning) for warning in result.report.warnings)
+
+
+@pytest.mark.parametrize("target", [11, 13, 15])
+def test_a_split_that_comes_out_of_a_branch_is_folded_at_once(target: int) -> None:
+    given = helpers.model(
+        """g (int64[4] x) => (int64[M] y) <bool c = {1}>
+        { a, b = If (c) <then_branch = t () => (p, q) { p, q = Split <axis = 0> (x) },
+                         else_branch = e () => (r, s) { r = Neg (x) s = Neg (x) }>
+          u = Concat <axis = 0> (a, b) y = Neg (u) }""",
+        16,
+    )
+    once = convert_version(given, target).model
+    assert [node.op_type for node in once.graph.node] == ["Neg"]
+    assert convert_version(once, target).model == once
