@@ -143,6 +143,7 @@ def _verdict(comparison: Comparison | None) -> tuple[str, str]:
         return "off", ""
     exact = comparison.rtol == comparison.atol == 0
     how = "node by node" if comparison.pieces else "exact, on what was tried" if exact else "within tolerance"
+    how = "for the reason below" if comparison.reason and not comparison.pieces else how
     if comparison.status != "equal" or not comparison.runtime:
         how = "see the warning" if comparison.status != "equal" else "nothing changed"
     return html_text(comparison.status), how

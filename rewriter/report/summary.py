@@ -56,7 +56,7 @@ def details(report: ReportData) -> Iterator[str]:
         yield from (f"certified: {proof}" for proof in report.certificate.changes)
     if report.comparison is None:
         return
-    if report.comparison.status == "equal" and report.comparison.reason:
+    if report.comparison.status == "equal" and report.comparison.reason and report.comparison.pieces:
         yield f"comparison: {report.comparison.reason}"
     for piece in report.comparison.pieces:
         reason = f" ({piece.reason})" if piece.reason else ""
@@ -124,8 +124,10 @@ def _comparison(comparison: Comparison | None) -> str:
         return "equal: no node changed, and no operator in the model has another definition"
     difference = max((output.max_abs for output in comparison.outputs), default=0.0)
     exact = comparison.rtol == comparison.atol == 0
-    allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
-    return f"equal, {allowed}, max difference {difference:g}{_basis(comparison)} ({comparison.runtime})"
+    allowed = "exact, " if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}, "
+    allowed = "" if exact and difference else allowed
+    rests_on = f"; {comparison.reason}" if comparison.reason else ""
+    return f"equal, {allowed}max difference {difference:g}{_basis(comparison)} ({comparison.runtime}){rests_on}"
 
 
 def _basis(compared: Comparison | Piece) -> str:

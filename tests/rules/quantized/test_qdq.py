@@ -81,7 +81,7 @@ OTHERS = {
         MOVED.replace("Transpose <perm = [1,0]> (i)", "Pad (i, p)").replace("uint8 z =", "int64[4] p = {0,0,1,0}, uint8 z ="),
         QDQ,
     ),
-    "a scale that does not come back": (MOVED.replace("{0.5}", "{1e-42}"), QDQ),
+    "a scale that does not come back": (MOVED.replace("{0.5}", "{1e-35}"), QDQ),
     "an update": (
         MOVED.replace("Transpose <perm = [1,0]> (i)", "ScatterND (i, p, k)").replace(
             "uint8 z =", "int64[1,1] p = {0}, uint8[1,3] k = {1,2,3}, uint8 z ="
