@@ -30,7 +30,7 @@ from .judging.evidence import Evidence
 from .judging.optimized import difference_when_optimized
 from .judging.outputs import agrees_with_either, are_equal, compare_outputs, evidence_of, unjudged, worst
 from .judging.result_runs import have_other_shapes, run_result
-from .judging.tolerance import EXACT, Tolerance
+from .judging.tolerance import EXACT, Tolerance, of_other_kernels
 from .runs import Costs, Efforts, Pair, Run, saturated_nodes, with_outputs
 from .verdicts import Comparison, Inconclusive, joined, not_compared
 
@@ -417,7 +417,7 @@ class _Judge:
         found = Comparison(
             "different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded, samples=len(runs)
         )
-        loose = self._tolerance.of_other_kernels
+        loose = of_other_kernels(self._tolerance)
         if loose == self._tolerance or not are_equal(runs, results, loose):
             return found
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)

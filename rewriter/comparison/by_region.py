@@ -28,7 +28,7 @@ from ..storage.skeleton import Skeleton
 from ..structure.inlining import Key
 from .by_model import compare
 from .inputs.samples import Samples
-from .judging.tolerance import Tolerance
+from .judging.tolerance import Tolerance, of_other_kernels
 from .original import Original
 from .regions.changed_nodes import GraphPair
 from .regions.division import Input, Region, RegionFinder, free_reads
@@ -351,7 +351,7 @@ class _Judge:
             may_step = self._settings.tolerance.steps and any(map(_may_step, (*region.old, *region.new)))
             found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
-            found = self._compare(*paths, self._settings.tolerance.of_other_kernels)
+            found = self._compare(*paths, of_other_kernels(self._settings.tolerance))
             found = replace(
                 found,
                 last_bits=True,

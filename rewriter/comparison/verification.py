@@ -22,7 +22,7 @@ from ..structure.text_names import names_explained
 from .by_model import compare, run_usual
 from .by_region import compare_nodes
 from .inputs.samples import Samples
-from .judging.tolerance import Tolerance
+from .judging.tolerance import Tolerance, of_other_kernels
 from .original import Original
 from .runs import Run
 from .settings import Settings
@@ -207,7 +207,7 @@ def _staged(original: Original, result: Skeleton, files: Files, layout: str = "a
 
 def _without_last_bits(original: Original, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     """Compare models whose outputs differ only in last bits because the runtime has other kernels for another opset."""
-    loose = replace(settings, tolerance=settings.tolerance.of_other_kernels)
+    loose = replace(settings, tolerance=of_other_kernels(settings.tolerance))
     found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
     return replace(found, reason=joined(reason, found.reason))

@@ -301,11 +301,12 @@ def _convert(opening: Opening, target: int | None, options: Options, compare: Co
     try:
         return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
     except CheckError as failure:
-        found = None if options.minimal else _with_fewer_changes(opening, target, options, compare)
+        found = None if options.minimal or options.strict else _with_fewer_changes(opening, target, options, compare)
         if found is None:
             raise
         opened, conversion = found
-        reason = f"nothing is simplified, as the result of that is not valid: {failure}"
+        why = str(failure).partition(" (the model was not written")[0]
+        reason = f"it is converted as with --minimal, as the result of simplifying it is not valid: {why}"
         remark = Remark("warning", "Model", opened.skeleton.proto.graph.name, "the result", reason)
         conversion.converted.outcome.remarks.append(remark)
         return opened, conversion

@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from onnx import TypeProto
+
 from ..errors import Blocker
 from ..graph.hints import shape_hint
 from ..graph.model import Model
 from ..graph.scope import Scope
+from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import shown_name
+from ..opsets.facts import may_hold_graphs
+from ..opsets.type_protos import Shape, shape_of
+
+_BY_DATA = "its length depends on numbers: end the model before the node, or do without it"
+"""The hint for a node of ONNX's own domain that gives another shape for other numbers."""
 
 
 def open_shapes(model: Model) -> list[Blocker]:
     """A blocker for each input of the main graph that has an open shape, or else for each node that makes one of fixed ones."""
-    main, graph = model.main, model.proto.graph
-    inputs = [value.name for value in graph.input if value.name not in main.initializers and _is_open(main, value.name)]
-    found = [Blocker("input", name, main.where, "", _reason(main, name), shape_hint(main, name)) for name in inputs]
-    for node in () if found else graph.node:
-        made = next((name for name in node.output if name and _is_open(main, name)), "")
-        if made and not any(_is_open(main, name) for name in node.input if name):
-            found.append(Blocker(node.op_type, shown_name(node), main.where, "", _reason(main, made), shape_hint(main, made)))
-    return found
+    main = model.main
+    found: list[Blocker] = []
+    for value in model.proto.graph.input:
+        shape = shape_of(value.type) if value.name in main.initializers else main.shape(value.name)
+        if _is_tensor(value.type) and not _is_fixed(shape):
+            found.append(Blocker("input", value.name, main.where, "", _reason(value.name, shape), shape_hint(main, value.name)))
+    return found or list(_causes(main))
+
+
+def _causes(scope: Scope) -> Iterator[Blocker]:
+    """A blocker for each node of the graph, or of the graphs in it, that makes an open shape of fixed ones."""
+    for node in scope.graph.node:
+        made = next((name for name in node.output if name and _is_open(scope, name)), "")
+        if made and not any(_is_open(scope, name) for name in node.input if name):
+            hint = _BY_DATA if node.domain in DEFAULT_DOMAINS and not may_hold_graphs(node.op_type) else shape_hint(scope, made)
+            yield Blocker(node.op_type, shown_name(node), scope.where, "", _reason(made, scope.shape(made)), hint)
+        for inner in scope.children(node, None, scope.opset) if may_hold_graphs(node.op_type) else ():
+            yield from _causes(inner)
 
 
 def _is_open(scope: Scope, name: str) -> bool:
     """Whether a tensor, or a value of unknown type, has no fixed shape."""
-    kind = scope.type(name)
-    if kind is not None and kind.WhichOneof("value") not in ("tensor_type", None):
-        return False
-    shape = scope.shape(name)
-    return shape is None or not all(isinstance(length, int) for length in shape)
+    return _is_tensor(scope.type(name)) and not _is_fixed(scope.shape(name))
 
 
-def _reason(scope: Scope, name: str) -> str:
-    shape = scope.shape(name)
+def _is_tensor(kind: TypeProto | None) -> bool:
+    return kind is None or kind.WhichOneof("value") in ("tensor_type", None)
+
+
+def _is_fixed(shape: Shape | None) -> bool:
+    return shape is not None and all(isinstance(length, int) for length in shape)
+
+
+def _reason(name: str, shape: Shape | None) -> str:
     what = "unknown" if shape is None else f"({', '.join('?' if length is None else str(length) for length in shape)})"
     return f"--static needs fixed shapes, and that of '{name}' is {what}"

@@ -319,7 +319,7 @@ def respell(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 
-    It gets nodes that are in the form of the target, which is `opset` or newer, and does nothing where they compute anything else.
+    It gets nodes that are in the form of the target, writes nodes for `opset`, and does nothing where they compute anything else.
     """
     return _register("respell", op_types, opset, exact, sums=sums, steps=steps)
 

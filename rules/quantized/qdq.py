@@ -8,6 +8,8 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...rewriter.engine.registry import EVERY_OPERATOR, replace, respell
 from ...rewriter.graph.node import Node
 from ..shared.contrib import DOMAIN
@@ -45,6 +47,8 @@ def moved(node: Node) -> None:
     if before.rank(1) != 0 or not is_alone or not comes_back(node, before.input(1)):
         return
     parameters = before.inputs[1:]
+    if not before.has_input(2):
+        parameters = [before.input(1), node.op.const(np.zeros(()), node.need_elem_type())]
     node.set_input(0, node.op.DequantizeLinear(node.input(0), *parameters))
     output = node.output(0)
     node.after.QuantizeLinear(node.detach_output(0, "real"), *parameters, output=output)

@@ -16,6 +16,8 @@ from ..shared.quantized import Quantized, are_moved, comes_back
 from ..shared.spelled_out import local
 
 _ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+_MATRIX = 2
+"""The rank of weights that may have a scale for each column."""
 _MOVES_ALL_TYPES = 13
 """The opset from which on all operators that only move numbers move 8-bit integers."""
 
@@ -30,7 +32,7 @@ def convolution(node: Node) -> None:
     x, weights = between_scales.operand(node, conv.input(0)), between_scales.in_columns(node, conv.input(1), axis=0)
     if x is None or weights is None or not between_scales.has_kernel(x, weights, made):
         return
-    bias = between_scales.bias(node, conv.input(2), x.scale, weights.scale) if conv.has_input(2) else ""
+    bias = between_scales.bias(node, conv.input(2), x, weights, made) if conv.has_input(2) else ""
     if bias is None:
         return
     operands = between_scales.inputs(node, x, weights) + between_scales.inputs(node, made)[1:]
@@ -44,7 +46,9 @@ def product(node: Node) -> None:
     if found is None:
         return
     matmul, made = found
-    a, b = between_scales.operand(node, matmul.input(0)), between_scales.in_columns(node, matmul.input(1), axis=-1)
+    a, b = between_scales.operand(node, matmul.input(0)), between_scales.operand(node, matmul.input(1))
+    if matmul.rank(1) == _MATRIX:
+        b = between_scales.in_columns(node, matmul.input(1), axis=1)
     if a is None or b is None or not between_scales.has_kernel(a, b, made):
         return
     node.become.QLinearMatMul(*between_scales.inputs(node, a, b), *between_scales.inputs(node, made)[1:])

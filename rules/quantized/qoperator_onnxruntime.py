@@ -29,7 +29,7 @@ def linear(node: Node) -> None:
     b = between_scales.in_columns(node, gemm.input(1), axis=0 if b_is_turned else 1)
     if a is None or b is None or not between_scales.has_kernel(a, b, made):
         return
-    bias = between_scales.bias(node, gemm.input(2), a.scale, b.scale) if gemm.has_input(2) else ""
+    bias = between_scales.bias(node, gemm.input(2), a, b, made) if gemm.has_input(2) else ""
     if bias is None:
         return
     operands = [*between_scales.inputs(node, a, b), bias, *between_scales.inputs(node, made)[1:]]

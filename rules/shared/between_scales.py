@@ -16,6 +16,8 @@ from .spelled_out import inner, local
 from .zero_points import shifts
 
 _LOW, _HIGH = np.float32(-np.inf), np.float32(np.inf)
+_OF_A_STEP = 1 / 32
+"""The part of a step of the result by which a bias may be rounded."""
 _SAME = 1e-5
 """How far the scale of a bias may be from the product of the scales, in parts of it."""
 
@@ -70,28 +72,33 @@ def has_kernel(x: Quantized, weights: Quantized, made: Quantized) -> bool:
     return x.kind == made.kind and weights.kind in (x.kind, TensorProto.INT8)
 
 
-def bias(node: Node, name: str, left: str, right: str) -> str | None:
-    """`name` in int32, in steps of the product of two constant scales; None where it has other steps, or is computed."""
-    scales = [node.constant(scale) for scale in (left, right)]
+def bias(node: Node, name: str, left: Quantized, right: Quantized, made: Quantized) -> str | None:
+    """`name` in int32, in steps of the product of the constant scales of two values; None where it has other steps, is computed,
+    or is a number that those steps, beside the step of what is `made`, are too coarse for.
+    """
+    scales = [node.constant(value.scale) for value in (left, right)]
     if scales[0] is None or scales[1] is None:
         return None
     steps = (scales[0].astype(np.float64) * scales[1].astype(np.float64)).reshape(-1)
     found = local(node, name)
     if found is None or found.op_type != "DequantizeLinear":
-        return _rounded(node, name, steps)
-    own = found.constant(1)
+        return _rounded(node, name, steps, node.constant(made.scale))
+    own, rank = found.constant(1), found.rank()
     if found.elem_type() != TensorProto.INT32 or shifts(found, 2) or own is None or own.size not in (1, steps.size):
+        return None
+    if own.size > 1 and (rank is None or found.attr("axis", 1) % rank != rank - 1 or found.attr("block_size", 0)):
         return None
     return found.input(0) if np.allclose(own.reshape(-1), steps, rtol=_SAME, atol=0) else None
 
 
-def _rounded(node: Node, name: str, steps: np.ndarray) -> str | None:
-    """A constant in steps, as int32; None where it is none, or has more steps than that type."""
+def _rounded(node: Node, name: str, steps: np.ndarray, step: np.ndarray | None) -> str | None:
+    """A constant in steps, as int32; None where it is none, has more steps than that type, or is rounded too far for `step`."""
     value = node.constant(name)
-    if value is None or value.dtype != np.float32:
+    if value is None or step is None or value.dtype != np.float32:
         return None
     rounded = np.rint(value.astype(np.float64) / steps)
     fits = np.isfinite(rounded).all() and (abs(rounded) < 2**31).all()
+    fits = fits and (abs(rounded * steps - value) <= _OF_A_STEP * abs(step)).all()
     return node.op.const(rounded.astype(np.int32), TensorProto.INT32) if fits else None
 
 
@@ -120,13 +127,13 @@ def _zero(node: Node, value: Quantized) -> str:
 def _is_idle(node: Node, bound: Node, made: Quantized) -> bool:
     """Whether the bounds of a Relu or Clip are at or beyond those of the integers that are `made`."""
     scale, zero = node.constant(made.scale), node.constant(made.zero) if made.zero else np.zeros(1)
-    if scale is None or zero is None or bound.has_attr("min") or bound.has_attr("max"):
+    if scale is None or zero is None or bound.has_attr("min") or bound.has_attr("max") or not (scale > 0).all():
         return False
 
     def steps(value: float) -> float:
         return float(np.rint(np.float32(value) / scale.reshape(-1)[0]) + int(zero.reshape(-1)[0]))
 
-    least, most = next(bounds for kind, bounds in EIGHT_BITS.items() if kind == made.kind)
+    least, most = EIGHT_BITS[made.kind]
     if bound.op_type == "Relu":
         return steps(0.0) <= least
     lower, upper = (bound.constant(index) if bound.has_input(index) else limit for index, limit in ((1, _LOW), (2, _HIGH)))

@@ -19,8 +19,11 @@ MOST_NODES = 64
 """The number of nodes up to which a Loop is written out so that its lists go."""
 
 
-def few_turns(node: Node, body: Subgraph, most: int = MOST_NODES) -> int | None:
-    """The number of iterations of `node`, a Loop; None where it is unknown, or where they would make more than `most` nodes."""
+def few_turns(node: Node, body: Subgraph, most: int = MOST_NODES, unknown: int = 1) -> int | None:
+    """The number of iterations of `node`, a Loop; None where it is unknown, or where they would make more than `most` nodes.
+
+    Loops in the body make `unknown` turns where their number is not known.
+    """
     graph, count = body.proto, node.constant(0)
     if count is None or count.size != 1:
         return None
@@ -28,7 +31,7 @@ def few_turns(node: Node, body: Subgraph, most: int = MOST_NODES) -> int | None:
     starts = not node.has_input(1) or _is_true(node, node.input(1))
     goes_on = starts and _goes_on(body)
     stacks = len(graph.output) > len(graph.input) - 1
-    too_many = turns * nodes_within(body) > most or (stacks and turns == 0)
+    too_many = turns * nodes_within(body, unknown) > most or (stacks and turns == 0)
     return None if not goes_on or too_many or len(graph.input) != len(node.inputs) else turns
 
 

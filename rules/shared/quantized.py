@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html, https://onnx.ai/onnx
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,9 @@ from onnx import TensorProto
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ...rewriter.opsets.facts import Kind, Work
+from ...rewriter.opsets.facts import Kind
 
-EIGHT_BITS = {TensorProto.UINT8: (0, 255), TensorProto.INT8: (-128, 127)}
+EIGHT_BITS: Mapping[int, tuple[int, int]] = {TensorProto.UINT8: (0, 255), TensorProto.INT8: (-128, 127)}
 """The types of 8-bit integers, with their least and greatest number."""
 _USUAL = (1e-30, 1e30)
 """The scales that give each 8-bit number back after it was dequantized and quantized in float."""
@@ -67,10 +68,12 @@ def of_each(node: Node, index: int) -> int | None:
 
 
 def are_moved(node: Node) -> bool:
-    """Whether the node only moves or chooses elements of its first input, so that it does the same to integers and real numbers."""
+    """Whether the node only moves or chooses elements of its first input, so that it does the same to integers and real numbers.
+
+    Of those that choose, MaxPool alone takes integers of 8 bits.
+    """
     fact = facts.of(node.op_type)
-    chooses = fact.kind is Kind.POOLS and fact.work is Work.ORDERS
-    return (fact.kind is Kind.MOVES or chooses) and not fact.has("fills") and len(node.outputs) == 1
+    return (fact.kind is Kind.MOVES or node.op_type == "MaxPool") and not fact.has("fills") and len(node.outputs) == 1
 
 
 def comes_back(node: Node, scale: str) -> bool:

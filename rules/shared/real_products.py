@@ -21,7 +21,7 @@ def convolve_real_numbers(node: Node) -> None:
 
     It stays where its types, or how many scales it has, are others than those of 8-bit integers, or are not known.
     """
-    if not _may_be_real(node, x=0, result=6, per_column=3):
+    if not _may_be_real(node):
         return
     operands = [dequantized(node, 0, 1, 2), _in_columns(node, 3, axis=0)]
     if node.has_input(8):
@@ -34,7 +34,7 @@ def multiply_real_numbers(node: Node) -> None:
     """A QLinearMatMul becomes DequantizeLinear of both matrices, MatMul and QuantizeLinear, unless its types or scales are others
     than `convolve_real_numbers` says, or not known.
     """
-    if not _may_be_real(node, x=0, result=6, per_column=3):
+    if not _may_be_real(node):
         return
     rank = node.rank(3)
     if of_each(node, 4) and (rank is None or rank < 2):
@@ -53,14 +53,13 @@ def linear_in_real_numbers(node: Node) -> str:
     return node.op.Gemm(*operands, alpha=factor, beta=factor, transA=node.attr("transA", 0) or None, transB=b_is_turned)
 
 
-def _may_be_real(node: Node, *, x: int, result: int, per_column: int) -> bool:
-    """Whether the integers have 8 bits, the scales are float, and it is known for which of them there is one for each column."""
-    kinds = [node.elem_type(x), node.elem_type(per_column), node.elem_type(node.output(0))]
-    scales = [node.elem_type(index + 1) for index in (x, per_column)] + [node.elem_type(result)]
+def _may_be_real(node: Node) -> bool:
+    """Whether the integers have 8 bits, the scales are float, and there is one of them but for each column of the weights."""
+    kinds = [node.elem_type(0), node.elem_type(3), node.elem_type(node.output(0))]
+    scales = [node.elem_type(index) for index in (1, 4, 6)]
     if any(kind not in EIGHT_BITS for kind in kinds) or any(kind != TensorProto.FLOAT for kind in scales):
         return False
-    whole = [x + 1, x + 2, result, result + 1]
-    return all(of_each(node, index) == 0 for index in whole) and of_each(node, per_column + 1) is not None
+    return all(of_each(node, index) == 0 for index in (1, 2, 6, 7)) and of_each(node, 4) is not None
 
 
 def _in_columns(node: Node, data: int, *, axis: int) -> str:

@@ -20,8 +20,8 @@ def count_of(node: Node) -> int | None:
 
 
 def write_out(node: Node, steps: Subgraph, count: int) -> None:
-    """Replace `node`, a Scan, by `count` copies of its body `steps`, which has no initializers."""
-    body, scanned = steps.proto, node.attr("num_scan_inputs")
+    """Replace `node`, a Scan, by `count` copies of its body `steps`."""
+    body, scanned, stored = steps.proto, node.attr("num_scan_inputs"), steps.move_initializers()
     states, collected = node.inputs[: len(node.inputs) - scanned], list[list[str]]()
     axes = axes_of_inputs(node, len(states), scanned)
     backward = of_each(node, "scan_input_directions", scanned)
@@ -29,6 +29,7 @@ def write_out(node: Node, steps: Subgraph, count: int) -> None:
         places = [node.op.int64(count - 1 - step if back else step) for back in backward]
         slices = [node.op.Gather(node.input(len(states) + i), places[i], axis=axes[i]) for i in range(scanned)]
         names = dict(zip((value.name for value in body.input), [*states, *slices], strict=True))
+        names |= stored
         steps.paste(names)
         results = [names.get(value.name, value.name) for value in body.output]
         states = results[: len(states)]

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Subgraph
+from .scan_steps import count_of
 from .sequence_origin import elements
 
+_ONE_SEQUENCE = 9
+"""The opset from which on a Scan is over one sequence."""
 
-def nodes_within(body: Subgraph) -> int:
-    """The number of nodes in the body; a Loop or SequenceMap in it counts as all its turns, as far as their number is known."""
-    total = len(body.proto.node)
+
+def nodes_within(body: Subgraph, unknown: int = 1) -> int:
+    """The number of nodes in the body that remain when it is written out. What repeats a body in it counts as the nodes of all its
+    turns, `unknown` if their number is not known; what has no inputs, such as a Constant, and copies do not count.
+    """
+    total = 0
     for proto in body.proto.node:
         output = next(filter(None, proto.output), "")
-        inner = body.maker(output) if output and any(attribute.HasField("g") for attribute in proto.attribute) else None
+        repeats = output and any(attribute.HasField("g") for attribute in proto.attribute)
+        inner = body.maker(output) if repeats else None
         if inner is not None:
-            total += sum(_turns(inner) * nodes_within(graph) for graph in inner.subgraphs())
+            total += sum(_turns(inner, unknown) * nodes_within(graph, unknown) for graph in inner.subgraphs())
+        elif proto.input and proto.op_type != "Identity":
+            total += 1
     return total
 
 
-def _turns(node: Node) -> int:
-    """How often a node repeats its body; 1 where that is not known."""
+def _turns(node: Node, unknown: int) -> int:
+    """How often a node repeats its body; `unknown` where that is not known."""
     if node.op_type == "SequenceMap":
         try:
             return len(elements(node))
         except NotSimplified:
-            return 1
-    count = node.constant(0) if node.op_type == "Loop" else None
-    return max(int(count.reshape(-1)[0]), 1) if count is not None and count.size == 1 else 1
+            return unknown
+    if node.op_type == "Scan":
+        steps = count_of(node) if node.body_opset >= _ONE_SEQUENCE else None
+        return unknown if steps is None else max(steps, 1)
+    if node.op_type != "Loop":
+        return 1
+    count = node.constant(0)
+    return max(int(count.reshape(-1)[0]), 1) if count is not None and count.size == 1 else unknown

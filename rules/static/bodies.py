@@ -29,7 +29,7 @@ def branch(node: Node) -> None:
 def turns(node: Node) -> None:
     """A Loop with a constant trip count, and no other end, becomes its turns, one after the other."""
     body = node.subgraphs()[0]
-    count = few_turns(node, body, _MOST_NODES)
+    count = few_turns(node, body, _MOST_NODES, unknown=_MOST_NODES)
     if count is not None:
         write_out(node, body, count)
 
@@ -39,7 +39,5 @@ def steps(node: Node) -> None:
     """A Scan over a known length becomes its steps, one after the other."""
     body = node.subgraphs()[0]
     count = scan_steps.count_of(node)
-    if count is None or body.proto.initializer or body.proto.sparse_initializer:
-        return
-    if count > 0 and count * nodes_within(body) <= _MOST_NODES:
+    if count and not body.proto.sparse_initializer and count * nodes_within(body, unknown=_MOST_NODES) <= _MOST_NODES:
         scan_steps.write_out(node, body, count)

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
@@ -365,7 +366,7 @@ def an_old_ml_dtypes(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_rule_makes_an_invalid_model(patch: pytest.MonkeyPatch) -> None:
-    answers = iter(["", "it is broken", ""])
+    answers = cycle(["", "it is broken", ""])
     patch.setattr(validity, "checker_failure", lambda *_, **__: next(answers))
 
 

@@ -81,11 +81,6 @@ class Tolerance:
         return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
 
     @property
-    def of_other_kernels(self) -> Tolerance:
-        """The tolerance for what another kernel of the same operator computes, which may add in another order."""
-        return replace(self, inexact=True, sums=True)
-
-    @property
     def is_stated(self) -> bool:
         """Whether the user gave any tolerance."""
         return self.names_outputs or self.rtol is not None or self.atol is not None
@@ -105,3 +100,8 @@ class Tolerance:
 
 EXACT = Tolerance()
 """The tolerance under which everything has to be equal."""
+
+
+def of_other_kernels(tolerance: Tolerance) -> Tolerance:
+    """`tolerance` for what another kernel of the same operator computes, which may add in another order."""
+    return replace(tolerance, inexact=True, sums=True)

@@ -154,9 +154,14 @@ def test_nothing_is_simplified_where_the_result_of_that_is_not_valid() -> None:
           y = If (d) <then_branch = t () => (a) { a = MatMul (w, v) }, else_branch = e () => (b) { b = Neg (v) }> }""",
         16,
     )
+    with pytest.raises(SplitRewriteError, match="Incompatible dimensions"):
+        convert_version(given, 18, options=Options(strict=True))
     result = convert_version(given, 18)
     assert "SequenceAt" in {node.op_type for node in result.model.graph.node}
-    assert any("nothing is simplified, as the result of that is not valid" in str(warning) for warning in result.report.warnings)
+    assert any(
+        "it is converted as with --minimal, as the result of simplifying it is not valid" in str(warning)
+        for warning in result.report.warnings
+    )
 
 
 @pytest.mark.parametrize("target", [11, 13, 15])

@@ -27,7 +27,10 @@ def test_each_open_input_is_named_with_its_remedy() -> None:
 
 def test_of_nodes_only_the_first_is_named() -> None:
     message = _refusal("g (float[4,3] x) => (int64[2,N] y) { a = NonZero (x) y = Neg (a) }")
-    assert "NonZero 'a' (main graph): --static needs fixed shapes, and that of 'a' is (2, ?)" in message
+    assert (
+        "NonZero 'a' (main graph): --static needs fixed shapes, and that of 'a' is (2, ?). Hint: its length depends on numbers"
+        in message
+    )
     assert "Neg" not in message
 
 
@@ -51,3 +54,15 @@ def test_a_function_is_written_in_place() -> None:
     result = convert_version(given, 18, options=STATIC).model
     assert not result.functions
     assert [node.op_type for node in result.graph.node if node.op_type != "Constant"] == ["Reshape"]
+
+
+def test_an_input_with_a_default_is_fixed_too() -> None:
+    message = _refusal("g (float[N] x) => (float[N] y) <float[4] x = {1, 2, 3, 4}> { y = Neg (x) }")
+    assert "input 'x' (main graph): --static needs fixed shapes, and that of 'x' is (N)" in message
+
+
+def test_what_is_open_in_a_branch() -> None:
+    message = _refusal("""g (float[3] x, bool c) => (float[1] y) <int64[1] o = {1}>
+        { y = If (c) <then_branch = t () => (float[1] a) { n = NonZero (x) f = Cast <to = 1> (n) s = ReduceSum <keepdims = 0> (f) a = Reshape (s, o) },
+            else_branch = e () => (float[1] b) { b = Constant <value = float[1] {2}> () }> }""")
+    assert "NonZero 'n' (If 'y' then_branch): --static needs fixed shapes" in message

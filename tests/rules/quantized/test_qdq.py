@@ -151,3 +151,11 @@ def test_qgemm(tail: str, shape: str, turned: int) -> None:
     inputs = {"x": np.random.default_rng(0).integers(0, 256, (5, 3)).astype(np.uint8)}
     left, right = (run(each, inputs)[0].astype(np.float64) for each in (given, result))
     np.testing.assert_allclose(left, right, atol=1 if tail else 1e-4)
+
+
+def test_a_type_that_an_attribute_states_is_kept() -> None:
+    text = "g (float[2,3] x) => (int8[3,2] y) <float s = {0.1}> { q = QuantizeLinear <output_dtype = 3> (x, s) y = Transpose <perm = [1,0]> (q) }"
+    result = convert_version(model(text, 21), 21, options=QDQ).model
+    assert [node.op_type for node in result.graph.node] == ["QuantizeLinear", "DequantizeLinear", "Transpose", "QuantizeLinear"]
+    x = {"x": np.linspace(-20, 20, 6, dtype=np.float32).reshape(2, 3)}
+    np.testing.assert_array_equal(run(result, x)[0], run(model(text, 21), x)[0])

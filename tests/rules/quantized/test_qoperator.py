@@ -81,6 +81,32 @@ OTHERS = {
     ),
     "another scale behind": (MOVED.replace("QuantizeLinear (b, s, z)", "QuantizeLinear (b, t, z)"), QOPERATOR),
     "another zero point behind": (MOVED.replace("QuantizeLinear (b, s, z)", "QuantizeLinear (b, s, r)"), QOPERATOR),
+    "a bias in coarse steps": (FLOAT_BIAS.replace("{2,-1}", "{2.01,-1}"), QOPERATOR),
+    "a Relu before a negative scale": (RELU.replace("float t = {0.25}", "float t = {-0.25}"), QOPERATOR),
+    "a scale for each column of many matrices": (
+        MATMUL.replace("uint8[2,2] x", "uint8[2,2,2] x")
+        .replace("uint8[2,2] y", "uint8[2,2,2] y")
+        .replace("DequantizeLinear (w, u)", "DequantizeLinear <axis = 2> (w, u)")
+        .replace("int8[2,2] w = {1,2,3,4}", "int8[2,2,2] w = {1,2,3,4,5,6,7,8}")
+        .replace("float u = {0.5}", "float[2] u = {0.5,0.25}"),
+        QOPERATOR,
+    ),
+    "a scale for each element of a vector": (
+        MATMUL.replace("uint8[2,2] y", "uint8[2] y")
+        .replace("DequantizeLinear (w, u)", "DequantizeLinear <axis = 0> (w, u)")
+        .replace("int8[2,2] w = {1,2,3,4}", "int8[2] w = {1,2}")
+        .replace("float u = {0.5}", "float[2] u = {0.5,0.25}"),
+        QOPERATOR,
+    ),
+    "places without an element": (
+        f"g (uint8[1,1,2,2] x, int64[1,1,2,2] i) => (uint8[1,1,4,4] y) <{PARAMETERS}> {{ a = DequantizeLinear (x, s, z) "
+        "b = MaxUnpool <kernel_shape = [2,2], strides = [2,2]> (a, i) y = QuantizeLinear (b, s, z) }",
+        QOPERATOR,
+    ),
+    "what chooses and has no integers": (
+        POOLED.replace("MaxPool <kernel_shape = [2,2], strides = [2,2]>", "GlobalMaxPool").replace("[1,1,2,2] y", "[1,1,1,1] y"),
+        QOPERATOR,
+    ),
     "a padding": (
         MOVED.replace("Transpose <perm = [1,0]> (a)", "Pad (a, p)").replace("<float s", "<int64[4] p = {0,0,1,0}, float s"),
         QOPERATOR,

@@ -40,6 +40,9 @@ FINE = f"<{PARAMETERS}, float k = {{0.00390625}}, uint8 l = {{0}}>"
 STAYS = {
     "ceil_mode": HEAD + "e = AveragePool <kernel_shape = [2,2], strides = [2,2], ceil_mode = 1> (a)" + TAIL,
     "alpha": LINEAR.replace("transB = 1", "transB = 1, alpha = 2.0"),
+    "a bias for each row": LINEAR.replace("float[2] b = {3,-4}", "int32[2,2] i = {3,-4,5,6}, float[2] v = {0.25,0.125}")
+    .replace("N", "2")
+    .replace("e = Gemm", "b = DequantizeLinear <axis = 0> (i, v) e = Gemm"),
     "other types": TEXTS["QLinearAdd"]
     .replace("uint8[N,2,4,4] o", "int8[N,2,4,4] o")
     .replace("d = DequantizeLinear (o, t, r)", "d = DequantizeLinear (o, t)"),
