@@ -281,7 +281,9 @@ IN_A_BRANCH = (
 RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) <bool go = {1}> { y = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
 TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
 PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
+EINSUM = 'g (float[1,3,4] X, float[N,4,5] Z) => (int64[a] y) <int64[1] o = {0}, int64[1] e = {1}> { h = Einsum<equation = "bij,bjk->bik">(X, Z) s = Shape(h) t = Shape(X) u = Slice(%s, o, e) y = Neg(u) }'
 FALSE = {
+    "the first length of a label": (HEAD + EINSUM % "s", HEAD + EINSUM % "t"),
     "a captured name that is an input too": (HEAD + LOOP % ("a", "b", "a, b"), HEAD + LOOP % ("p", "a", "p, a")),
     "a function of the same name in a branch": (BRANCHES % "Relu", BRANCHES % "Neg"),
     "another default of a function": (DEFAULT % "0.1", DEFAULT % "0.5"),
