@@ -27,6 +27,7 @@ from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
 from .tensors import (
+    WHOLE,
     Disputed,
     DisputedError,
     Items,
@@ -237,12 +238,16 @@ class Interpreter:
             return _Made(self._unlike_others(step, side), problem)
         except DisputedError:
             known, is_disputed = None, True
-        if known is not None:
+        if known is not None and not self._may_fail(step):
             return _Made(known)
         alike = self._alike.setdefault(step.does, [])
         for others, made in alike[:_MOST_TRIED] if side.is_result else ():
             if len(others) == len(step.read) and self._are_same(others, step.read):
                 return made
+        if known is not None:
+            made = _Made(known, UnprovenError("nothing shows that its division does not fail") if side.is_result else None)
+            alike.append((step.read, made))
+            return made
         found = self._with_equal_bodies(step, side) if side.is_result and step.contents else None
         if found is not None:
             return found
@@ -252,6 +257,24 @@ class Interpreter:
         if step.contents and not side.is_result:
             self._with_bodies.setdefault(step.what, []).append((step, side, made))
         return made
+
+    def _may_fail(self, step: Step) -> bool:
+        """Whether the node is a division that fails for some elements: integers by 0, or floats where it is for integers alone."""
+        row = facts.of(step.node.op_type, step.node.domain)
+        divisors = [value for index, value in enumerate(step.inputs) if Role.DIVISOR in row.role(index)]
+        if any(isinstance(divisor, Tensor) and divisor.elem_type in WHOLE for divisor in divisors):
+            return not all(map(self._is_nowhere_0, divisors))
+        return bool(divisors) and "fmod" in row.flags and attributes_of(step.node).get("fmod", 0) != 1
+
+    def _is_nowhere_0(self, divisor: Value | None) -> bool:
+        """Whether an operand is known to have no element that is 0."""
+        known = with_entries(divisor) if isinstance(divisor, Tensor) else None
+        if known is None or known.entries is None:
+            return False
+        entries = known.entries
+        if not known.is_sized and any(not isinstance(entry, int) for entry in entries.ravel()):
+            return False
+        return all(self._prover.is_certain(terms.negated(terms.equal(entry, 0))) for entry in entries.ravel())
 
     # -- bodies
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES, reads, subgraphs
 from ..opsets import facts, transitions, type_protos
@@ -142,6 +143,17 @@ def is_known_of_loops(node: NodeProto, place: int, kind: TypeProto) -> bool:
     return is_counter and _says_less(kind, _COUNTERS[place])
 
 
+def has_odd_counter(model: ModelProto) -> bool:
+    """Whether a Loop declares of its counter or condition what Loop does not say: onnxruntime obeys it."""
+    return any(
+        value.type.WhichOneof("value") is not None and not is_known_of_loops(node, place, value.type)
+        for node, _ in nodes_with_opset(model)
+        if node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS
+        for _, body in subgraphs(node)
+        for place, value in enumerate(body.input[: len(_COUNTERS)])
+    )
+
+
 _COUNTERS = (helper.make_tensor_type_proto(TensorProto.INT64, ()), helper.make_tensor_type_proto(TensorProto.BOOL, ()))
 """The types of the first two inputs of a Loop's body, its number and its condition."""
 
@@ -173,8 +185,8 @@ def as_written(maker: NodeProto | TensorProto) -> bytes:
 
 
 class Functions(NamedTuple):
-    """The functions of a model: their nodes by domain, name and overload, and all of them, serialized. `domains`: the versions of
-    the operators of other domains.
+    """The functions of a model: their nodes by domain, name and overload, and all of them, serialized, with the versions of domains
+    that they import. `domains`: the versions of the operators of other domains in the main graph.
     """
 
     nodes: Mapping[tuple[str, str, str], Sequence[NodeProto]]
@@ -186,8 +198,7 @@ def functions_of(model: ModelProto) -> Functions:
     """The functions of `model`."""
     nodes = {(each.domain, each.name, each.overload): each.node for each in model.functions}
     content = tuple(sorted(each.SerializeToString(deterministic=True) for each in model.functions))
-    imports = [entry for owner in (model, *model.functions) for entry in owner.opset_import]
-    domains = sorted({(entry.domain, entry.version) for entry in imports if entry.domain not in DEFAULT_DOMAINS})
+    domains = sorted({(entry.domain, entry.version) for entry in model.opset_import if entry.domain not in DEFAULT_DOMAINS})
     return Functions(nodes, content, tuple(domains))
 
 

@@ -18,7 +18,7 @@ from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import is_known_of_loops, newly_declared, otherwise_collected
+from .model_reader import has_odd_counter, is_known_of_loops, newly_declared, otherwise_collected
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -57,6 +57,8 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
         return Certificate((), (), "", f"onnx cannot read the models: {error}")
     if len(prepared) < len(models):
         return Certificate((), (), "", "onnx cannot infer the types")
+    if any(map(has_odd_counter, models)):
+        return Certificate((), (), "", "a Loop declares another type of its counter or condition than Loop has")
     declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
         return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
@@ -99,6 +101,8 @@ def _prepared(model: ModelProto) -> ModelProto | None:
     for tensor in defaults:  # callers may override them
         model.graph.initializer.remove(tensor)
     _forget_types(model.graph)
+    for value in model.graph.input:
+        type_protos.forget_no_names(value.type)
     inferred = infer_model(model)
     if inferred is not None:
         inferred.graph.initializer.extend(defaults)

@@ -282,7 +282,40 @@ RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) <bool go = {1}
 TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
 PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
 EINSUM = 'g (float[1,3,4] X, float[N,4,5] Z) => (int64[a] y) <int64[1] o = {0}, int64[1] e = {1}> { h = Einsum<equation = "bij,bjk->bik">(X, Z) s = Shape(h) t = Shape(X) u = Slice(%s, o, e) y = Neg(u) }'
+TWO_VERSIONS = '<ir_version: 9, opset_import: ["" : 17, "c" : 1, "o" : 1, "e" : %d]> g (float[N] X) => (float[a] y, float[b] z, float[c] w) { y = e.Gelu(X) z = c.f(X) w = o.f(X) } <domain: "c", opset_import: ["e" : 1]> f (x) => (r) { r = e.Gelu(x) } <domain: "o", opset_import: ["e" : 2]> f (x) => (r) { r = e.Gelu(x) }'
+NAMELESS = 'g (float["%s"] X, float["%s"] Z) => (int64[1] y) { s = Shape(%s) y = Neg(s) }'
+COUNTED = "g (int64 n) => (int64[K] y) <int64[1] z = {0}> { y = Loop(n, , z) <body = bd (%s i, bool c, int64[a] s) => (bool co, int64[b] so) { co = Identity(c) so = Shape(i) }> }"
+GUARDED = "g (int64[N] X, int64 d) => (int64[a] y) <int64 z = {0}> { b = Equal(d, z) %s y = If(b) <then_branch = t () => (int64[L] r) { r = Neg(X) }, else_branch = e () => (int64[M] s) { %s s = Neg(q) }> }"
+IN_TURNS = "g (int64[N] X, int64 d, int64 n) => (int64[a] y) { %s y = Loop(n, , X) <body = bd (int64 i, bool c, int64[N] s) => (bool co, int64[N] so) { co = Identity(c) %s so = Add(s, q) }> }"
+CHOSEN = "g (int64[N] X, int64[N] D, int64[N] o, bool[N] b) => (int64[a] y) { %s p = Div(X, o) y = Where(b, q, p) }"
 FALSE = {
+    "a division out of a branch": (HEAD + GUARDED % ("", "q = Div(X, d)"), HEAD + GUARDED % ("q = Div(X, d)", "")),
+    "a division out of a Loop": (HEAD + IN_TURNS % ("", "q = Div(X, d)"), HEAD + IN_TURNS % ("q = Div(X, d)", "")),
+    "a rest out of a branch": (HEAD + GUARDED % ("", "q = Mod(X, d)"), HEAD + GUARDED % ("q = Mod(X, d)", "")),
+    "a division by what is chosen": (
+        HEAD + CHOSEN % "c = Where(b, D, o) q = Div(X, c)",
+        HEAD + CHOSEN % "q = Div(X, D)",
+    ),
+    "an unread division": (
+        HEAD + "g (int64[N] X, int64 z) => (int64[a] y) { y = Identity(X) }",
+        HEAD + "g (int64[N] X, int64 z) => (int64[a] y) { u = Div(X, z) y = Identity(X) }",
+    ),
+    "an unread division by 0": (
+        HEAD + "g (int64[N] X) => (int64[a] y) <int64[2] z = {1, 0}> { y = Identity(X) }",
+        HEAD + "g (int64[N] X) => (int64[a] y) <int64[2] z = {1, 0}> { u = Div(X, z) y = Identity(X) }",
+    ),
+    "an unread rest of floats": (
+        HEAD + "g (float[N] X) => (float[a] y) { y = Identity(X) }",
+        HEAD + "g (float[N] X) => (float[a] y) { u = Mod(X, X) y = Identity(X) }",
+    ),
+    "another version of a domain beside two functions": (TWO_VERSIONS % 1, TWO_VERSIONS % 2),
+    "lengths that are called ?": (HEAD + NAMELESS % ("?", "?", "X"), HEAD + NAMELESS % ("?", "?", "Z")),
+    "lengths that are called None": (HEAD + NAMELESS % ("None", "None", "X"), HEAD + NAMELESS % ("None", "None", "Z")),
+    "a counter that is a vector": (HEAD + COUNTED % "int64[1]", HEAD + COUNTED % "int64"),
+    "two names that differ behind a character 0": (
+        HEAD + 'g (float["N\\0a"] X, float["N\\0b"] Z) => (int64[1] y) { s = Shape(X) y = Neg(s) }',
+        HEAD + 'g (float["N\\0a"] X, float["N\\0b"] Z) => (int64[1] y) { s = Shape(Z) y = Neg(s) }',
+    ),
     "the first length of a label": (HEAD + EINSUM % "s", HEAD + EINSUM % "t"),
     "a captured name that is an input too": (HEAD + LOOP % ("a", "b", "a, b"), HEAD + LOOP % ("p", "a", "p, a")),
     "a function of the same name in a branch": (BRANCHES % "Relu", BRANCHES % "Neg"),
@@ -530,6 +563,7 @@ FALSE = {
 
 DECLARES = "the result declares of '%s' what the original does not"
 REFUSED = {
+    "a counter that is a vector": "a Loop declares another type of its counter or condition than Loop has",
     "a length that a branch declares": DECLARES % "r",
     "a node before what it reads": "onnx refuses the result: Nodes in a graph must be topologically sorted",
     "two imports": "a model does not import ONNX's own domain once",
@@ -598,6 +632,15 @@ def test_bodies_that_differ_are_not_proved(before: str, after: str) -> None:
     found = certify(*(onnx.parser.parse_model(text).SerializeToString() for text in (before, after)))
     assert not found.reason
     assert not found.outputs[0].is_proved or not found.outputs[-1].is_proved
+
+
+@pytest.mark.parametrize("node", ["Div(%s, c)", "Mod(%s, c)", "Mod<fmod = 1>(%s, c)"])
+def test_a_division_that_does_not_fail_is_a_function_of_elements(node: str) -> None:
+    kind, stored = ("float", "") if "fmod" in node else ("int64", "<int64 c = {3}>")
+    head = HEAD + f"g ({kind}[N,M] X{'' if stored else ', float c'}) => ({kind}[a,b] y) {stored} "
+    before = f"{head} {{ t = Transpose(X) y = {node % 't'} }}"
+    after = f"{head} {{ u = {node % 'X'} y = Transpose(u) }}"
+    assert certify(*(onnx.parser.parse_model(text).SerializeToString() for text in (before, after))).is_proved
 
 
 def test_counters_of_loops_are_known() -> None:
