@@ -395,7 +395,8 @@ class Interpreter:
     def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
         """Values for the outputs of a node of which nothing is known but their types, if these are."""
         is_unread = side.calls_function(step.node) or (side.is_result and step.contents)  # its nodes may be disputed, too
-        if is_unread or any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
+        is_disputed = any(isinstance(value, Disputed) for value in step.read) or _rests_on_sizes(step, side)
+        if is_unread or is_disputed or self._has_disputed_body(step, side):
             return [Disputed() for _ in step.node.output]
         first = _first_collected(step)  # of lengths that are inferred, runtimes know less in no turn
         made = [self._value_of(side.types.get(name)) for name in step.node.output[:first]]
@@ -436,6 +437,46 @@ def _has_loop(graph: GraphProto) -> bool:
     """Whether a graph has a Loop, at any depth, that collects something."""
     collects = any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in graph.node)
     return collects or any(_has_loop(body) for node in graph.node for _, body in _bodies(node))
+
+
+def _rests_on_sizes(step: Step, side: Reading) -> bool:
+    """Whether a length that onnx inferred of an output may rest on sizes that nodes compute, and that are not understood: onnx
+    follows sizes through arithmetic that overflows.
+    """
+    if step.node.domain not in DEFAULT_DOMAINS:
+        return False
+    row = facts.of(step.node.op_type)
+    deciding = (index for index in range(len(step.node.input)) if index in row.vectors or row.role(index) & _SIZING)
+    names = {index: step.node.input[index] for index in deciding if Role.TURNS not in row.role(index)}
+    computed = [index for index, name in names.items() if name and name not in side.constants]
+    found = [side.types[name] for name in step.node.output if name in side.types]
+    return bool(computed) and not all(any(_is_stated(kind, step, index) for index in computed) for kind in found)
+
+
+_SIZING = {Role.SHAPE, Role.SIZES, Role.START, Role.END, Role.STRIDE, Role.RANGE, Role.AXES, Role.ADDED}
+"""The roles of inputs that decide lengths."""
+
+
+def _is_stated(kind: TypeProto, step: Step, index: int) -> bool:
+    """Whether each length that is known of a type is the number in its place in the sizes that are input `index`."""
+    lengths = [dim for tensor in type_protos.tensors_in(kind) for dim in type_protos.sizes_and_symbols(tensor.shape)]
+    if not any(isinstance(length, int) for length in lengths):
+        return True
+    data, sizes = (step.inputs[place] if place < len(step.inputs) else None for place in (0, index))
+    known = with_entries(sizes).entries if isinstance(sizes, Tensor) else None
+    if known is None or known.shape != (len(lengths),):
+        return False
+    is_shape = Role.SHAPE in facts.of(step.node.op_type).role(index)
+    kept = data.dims if is_shape and isinstance(data, Tensor) else ()
+    return all(
+        _is_that(length, size) or (_is_that(0, size) and axis < len(kept) and _is_that(length, kept[axis]))
+        for axis, (length, size) in enumerate(zip(lengths, known, strict=True))
+        if isinstance(length, int)
+    )
+
+
+def _is_that(number: int, size: Whole) -> bool:
+    return isinstance(size, int) and size == number
 
 
 def _takes_a_turn(inputs: Sequence[Value | None]) -> bool:

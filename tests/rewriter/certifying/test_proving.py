@@ -281,28 +281,43 @@ IN_A_BRANCH = (
 RESHAPES = "g (float[3] X, int64[1] s, int64 n) => (float[K,L] y) <bool go = {1}> { y = Loop(n, go) <body = bd (int64 i, bool cond) => (bool co, float[%s] z) { co = Identity(cond) z = Reshape(X, s) }> }"
 TWO_BRANCHES = "g (float[1,1,4] X, float[1,1,5] Z, bool b) => (int64[K] y) { y = If(b) <then_branch = t () => (int64[L] r) { w = Neg(Z) r = Shape(w) }, else_branch = e () => (int64[M] s) { %s }> }"
 PARAMETER = "g (int64[2,1] k, float[1,1] v, bool b) => (int64[a] y, int64[c,d] z) { y = If(b) <then_branch = t () => (int64[L] r) { j = Constant<value = int64[1] {0}>() r = Neg(j) }, else_branch = e () => (int64[M] s) { s = Shape(v) }> z = Scan<num_scan_inputs = 1, body = bd (int64[1] j) => (int64[M] s) { %s }>(k) }"
-EINSUM = 'g (float[1,3,4] X, float[N,4,5] Z) => (int64[a] y) <int64[1] o = {0}, int64[1] e = {1}> { h = Einsum<equation = "bij,bjk->bik">(X, Z) s = Shape(h) t = Shape(X) u = Slice(%s, o, e) y = Neg(u) }'
+EINSUM = "g (float[1,3,4] X, float[N,4,5] Z) => (int64[a] y) <int64[1] o = {0}, int64[1] e = {1}> { %s y = Neg(u) }"
 TWO_VERSIONS = '<ir_version: 9, opset_import: ["" : 17, "c" : 1, "o" : 1, "e" : %d]> g (float[N] X) => (float[a] y, float[b] z, float[c] w) { y = e.Gelu(X) z = c.f(X) w = o.f(X) } <domain: "c", opset_import: ["e" : 1]> f (x) => (r) { r = e.Gelu(x) } <domain: "o", opset_import: ["e" : 2]> f (x) => (r) { r = e.Gelu(x) }'
 NAMELESS = 'g (float["%s"] X, float["%s"] Z) => (int64[1] y) { s = Shape(%s) y = Neg(s) }'
 COUNTED = "g (int64 n) => (int64[K] y) <int64[1] z = {0}> { y = Loop(n, , z) <body = bd (%s i, bool c, int64[a] s) => (bool co, int64[b] so) { co = Identity(c) so = Shape(i) }> }"
 GUARDED = "g (int64[N] X, int64 d) => (int64[a] y) <int64 z = {0}> { b = Equal(d, z) %s y = If(b) <then_branch = t () => (int64[L] r) { r = Neg(X) }, else_branch = e () => (int64[M] s) { %s s = Neg(q) }> }"
 IN_TURNS = "g (int64[N] X, int64 d, int64 n) => (int64[a] y) { %s y = Loop(n, , X) <body = bd (int64 i, bool c, int64[N] s) => (bool co, int64[N] so) { co = Identity(c) %s so = Add(s, q) }> }"
-CHOSEN = "g (int64[N] X, int64[N] D, int64[N] o, bool[N] b) => (int64[a] y) { %s p = Div(X, o) y = Where(b, q, p) }"
+CHOSEN = "g (int64[N] X, int64[N] D, int64[N] o, bool[N] b) => (int64[a] y) { %s p = Div(X, o) y = Where(b, %s, p) }"
+OF_SIZES = "g (float[257] X, float[8] W, bool b) => (int64[a] y) <int64[1] t = {16974584}, int64[1] u = {4362470392}, int64[1] nine = {9}> { %s y = Neg(v) }"
+NINE = HEAD + OF_SIZES % "v = Identity(nine)"
+FLOATS = HEAD + OF_SIZES % "s = Shape(X) c = Cast<to = 1>(s) p = Mul(c, c) q = Mul(p, c) i = Cast<to = 7>(q) r = Sub(i, t) %s"
+INT32 = (
+    HEAD
+    + OF_SIZES % "s = Shape(X) c = Cast<to = 6>(s) p = Mul(c, c) q = Mul(p, c) m = Mul(q, c) i = Cast<to = 7>(m) r = Sub(i, u) %s"
+)
 FALSE = {
+    "a product of sizes in float": (FLOATS % "h = Reshape(W, r) v = Shape(h)", NINE),
+    "a product of sizes in float, behind another operator": (FLOATS % "h = Reshape(W, r) f = Softmax(h) v = Shape(f)", NINE),
+    "a product of sizes in float, in a branch": (
+        FLOATS
+        % "h = If(b) <then_branch = f () => (float[c] m) { n = Reshape(W, r) m = Neg(n) }, else_branch = e () => (float[d] g) { d = Reshape(W, r) g = Abs(d) }> v = Shape(h)",
+        NINE,
+    ),
+    "a product of sizes in int32": (INT32 % "h = Reshape(W, r) v = Shape(h)", NINE),
     "a division out of a branch": (HEAD + GUARDED % ("", "q = Div(X, d)"), HEAD + GUARDED % ("q = Div(X, d)", "")),
     "a division out of a Loop": (HEAD + IN_TURNS % ("", "q = Div(X, d)"), HEAD + IN_TURNS % ("q = Div(X, d)", "")),
     "a rest out of a branch": (HEAD + GUARDED % ("", "q = Mod(X, d)"), HEAD + GUARDED % ("q = Mod(X, d)", "")),
     "a division by what is chosen": (
-        HEAD + CHOSEN % "c = Where(b, D, o) q = Div(X, c)",
-        HEAD + CHOSEN % "q = Div(X, D)",
+        HEAD + CHOSEN % ("c = Where(b, D, o) q = Div(X, c)", "q"),
+        HEAD + CHOSEN % ("r = Div(X, D)", "r"),
     ),
     "an unread division": (
         HEAD + "g (int64[N] X, int64 z) => (int64[a] y) { y = Identity(X) }",
         HEAD + "g (int64[N] X, int64 z) => (int64[a] y) { u = Div(X, z) y = Identity(X) }",
     ),
     "an unread division by 0": (
-        HEAD + "g (int64[N] X) => (int64[a] y) <int64[2] z = {1, 0}> { y = Identity(X) }",
-        HEAD + "g (int64[N] X) => (int64[a] y) <int64[2] z = {1, 0}> { u = Div(X, z) y = Identity(X) }",
+        HEAD + "g (int64[N] X) => (int64[a] y) <int64 z = {0}> { y = Identity(X) }",
+        HEAD + "g (int64[N] X) => (int64[a] y) <int64 z = {0}> { u = Div(X, z) y = Identity(X) }",
     ),
     "an unread rest of floats": (
         HEAD + "g (float[N] X) => (float[a] y) { y = Identity(X) }",
@@ -312,11 +327,10 @@ FALSE = {
     "lengths that are called ?": (HEAD + NAMELESS % ("?", "?", "X"), HEAD + NAMELESS % ("?", "?", "Z")),
     "lengths that are called None": (HEAD + NAMELESS % ("None", "None", "X"), HEAD + NAMELESS % ("None", "None", "Z")),
     "a counter that is a vector": (HEAD + COUNTED % "int64[1]", HEAD + COUNTED % "int64"),
-    "two names that differ behind a character 0": (
-        HEAD + 'g (float["N\\0a"] X, float["N\\0b"] Z) => (int64[1] y) { s = Shape(X) y = Neg(s) }',
-        HEAD + 'g (float["N\\0a"] X, float["N\\0b"] Z) => (int64[1] y) { s = Shape(Z) y = Neg(s) }',
+    "the first length of a label": (
+        HEAD + EINSUM % 'h = Einsum<equation = "bij,bjk->bik">(X, Z) s = Shape(h) u = Slice(s, o, e)',
+        HEAD + EINSUM % "t = Shape(X) u = Slice(t, o, e)",
     ),
-    "the first length of a label": (HEAD + EINSUM % "s", HEAD + EINSUM % "t"),
     "a captured name that is an input too": (HEAD + LOOP % ("a", "b", "a, b"), HEAD + LOOP % ("p", "a", "p, a")),
     "a function of the same name in a branch": (BRANCHES % "Relu", BRANCHES % "Neg"),
     "another default of a function": (DEFAULT % "0.1", DEFAULT % "0.5"),
@@ -731,6 +745,15 @@ def test_a_symbol_is_no_dimension_without_a_name() -> None:
     for each in pair:
         each.graph.input[0].type.tensor_type.shape.dim[0].Clear()
         each.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "A[0]"
+    assert not certify(*(each.SerializeToString() for each in pair)).is_proved
+
+
+def test_names_differ_behind_a_character_0() -> None:
+    text = "g (float[N] A, float[M] B) => (int64[1] y) { s = Shape(%s) y = Neg(s) }"
+    pair = [onnx.parser.parse_model(HEAD + text % name) for name in "AB"]
+    for each in pair:
+        for value, end in zip(each.graph.input, "AB", strict=True):
+            value.type.tensor_type.shape.dim[0].dim_param = f"N\0{end}"
     assert not certify(*(each.SerializeToString() for each in pair)).is_proved
 
 
