@@ -49,10 +49,14 @@ _MOST_TRIED = 4
 
 
 class Interpreter:
-    """The values of two models. `read_original` comes first, then `read_inputs` of the result, and then `read_result`."""
+    """The values of two models. `read_original` comes first, then `read_inputs` of the result, and then `read_result`.
 
-    def __init__(self, prover: Prover) -> None:
+    `others`: the values that they declare otherwise, with "" for those inside of nodes or functions.
+    """
+
+    def __init__(self, prover: Prover, others: frozenset[str]) -> None:
         self._prover = prover
+        self._others = others
         self._made: dict[tuple[Any, ...], _Made] = {}
         """The outputs of nodes, by what they do and the values that they read."""
         self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], _Made]]] = {}
@@ -85,6 +89,7 @@ class Interpreter:
 
     def read_inputs(self, result: ModelProto) -> None:
         """Take the inputs of the result for those of the original."""
+        self._behind_changes.update(value.name for value in result.graph.input if value.name in self._others)
         for value in result.graph.input:
             known = self.original.get(value.name)
             self.result[value.name] = Unknown() if known is None else known
@@ -175,7 +180,9 @@ class Interpreter:
         written = as_written(maker)
         if not side.is_result:
             self._written.update(dict.fromkeys(names, written))
-        elif not self._behind_changes.isdisjoint(read) or any(self._written.get(name) != written for name in names):
+        elif not self._behind_changes.isdisjoint(read) or any(
+            name in self._others or self._written.get(name) != written for name in names
+        ):
             self._behind_changes.update(filter(None, names))
 
     def _note_doubt(self, name: str, read: Iterable[str]) -> None:
@@ -216,8 +223,14 @@ class Interpreter:
         made = self._made[step.key]
         if made.problem is not None:
             self.changes.update({name: made.problem for name in step.node.output if name})
-        is_changed = is_new or not self._behind_changes.isdisjoint(reads(step.node))
-        return self._collected(step, made.outputs) if side.is_result and is_changed and step.contents else made.outputs
+        may_collect = side.is_result and bool(step.contents) and (is_new or self._is_changed(step.node))
+        return self._collected(step, made.outputs) if may_collect else made.outputs
+
+    def _is_changed(self, node: NodeProto) -> bool:
+        """Whether a node with bodies reads or makes what the original writes, or declares, in another way, or does so inside."""
+        outputs = set(filter(None, node.output))
+        is_declared_otherwise = "" in self._others or not self._others.isdisjoint(outputs)
+        return is_declared_otherwise or not outputs <= self._written.keys() or not self._behind_changes.isdisjoint(reads(node))
 
     def _collected(self, step: Step, outputs: Sequence[Value]) -> Sequence[Value]:
         """The outputs of a Loop that is another one in the result, or reads what is. What it collects in no turn has the
@@ -330,7 +343,7 @@ class Interpreter:
 
     def _for_bodies(self, old: Reading, new: Reading) -> Interpreter:
         """One that knows what this one knows. What it finds out holds in bodies alone, where these are run."""
-        inner = Interpreter(self._prover)
+        inner = Interpreter(self._prover, self._others)
         inner._made, inner._alike = dict(self._made), {key: list(found) for key, found in self._alike.items()}
         inner._with_bodies = {key: list(found) for key, found in self._with_bodies.items()}
         inner._stored, inner._kept = self._stored, self._kept

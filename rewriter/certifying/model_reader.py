@@ -50,27 +50,20 @@ def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProt
     return _newly_named(original, result, inferred)
 
 
-def otherwise_collected(original: ModelProto, result: ModelProto) -> str:
-    """A Loop whose body declares other lengths of an output in the result; "" where there is none. In no turn runtimes take the
-    lengths that are declared, or that they infer, for those of what is collected.
+def otherwise_declared(original: ModelProto, result: ModelProto) -> set[str]:
+    """The values of the main graphs of which the models do not declare the same; "" among them where that is so inside of nodes or
+    functions. What a Loop collects in no turn has the lengths that runtimes infer from these.
     """
-    before, after = (dict(_shapes_of_loops(model.graph, ())) for model in (original, result))
-    return next((place[-1] for place, shapes in before.items() if after.get(place, shapes) != shapes), "")
+    before, after = (dict(_stated_types(model)) for model in (original, result))
+    places = (place for place in before.keys() | after.keys() if before.get(place) != after.get(place))
+    return {place[0] if len(place) == 1 else "" for place in places}
 
 
-def _shapes_of_loops(graph: GraphProto, place: Place) -> Iterator[tuple[Place, list[list[int | None] | None]]]:
-    """The shapes that bodies of Loops declare of their outputs, with None for lengths that are symbols."""
-    for node in graph.node:
-        for name, inner in subgraphs(node):
-            here = (*place, name, next(filter(None, node.output), ""))
-            if node.op_type == "Loop":
-                yield here, [_lengths(value.type) for value in inner.output]
-            yield from _shapes_of_loops(inner, here)
-
-
-def _lengths(kind: TypeProto) -> list[int | None] | None:
-    shape = type_protos.shape_of(kind)
-    return None if shape is None else [dim if isinstance(dim, int) else None for dim in shape]
+def _stated_types(model: ModelProto) -> Iterator[tuple[Place, bytes]]:
+    """The types that are declared of inputs and other values."""
+    for place, kind in (*(((value.name,), value.type) for value in model.graph.input), *_all_declared(model)):
+        if kind.WhichOneof("value") is not None:
+            yield place, kind.SerializeToString(deterministic=True)
 
 
 def _newly_named(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
