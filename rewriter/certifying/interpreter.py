@@ -54,7 +54,7 @@ class Interpreter:
     `others`: the values that they declare otherwise, with "" for those inside of nodes or functions.
     """
 
-    def __init__(self, prover: Prover, others: frozenset[str]) -> None:
+    def __init__(self, prover: Prover, others: frozenset[str] = frozenset()) -> None:
         self._prover = prover
         self._others = others
         self._made: dict[tuple[Any, ...], _Made] = {}
