@@ -37,6 +37,13 @@ class Call:
         """The attribute, or `default` where the node has none."""
         return self.attributes.get(name, default)
 
+    def stated(self, name: str) -> list[int]:
+        """The numbers of an attribute. Raises NotModelledError where the node does not have it."""
+        found = self.attr(name)
+        if found is None:
+            raise NotModelledError(f"it has no {name}")
+        return list(found)
+
     def flag(self, name: str, default: int) -> bool:
         """Whether an attribute that is 0 or 1 is 1. Nodes with another number are not asked."""
         return self.attr(name, default) == 1

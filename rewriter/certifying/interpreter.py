@@ -27,6 +27,7 @@ from .prover import Prover, UnprovenError
 from .reading import Reading, Step
 from .solver import z3
 from .tensors import (
+    WHOLE,
     Disputed,
     DisputedError,
     Items,
@@ -48,10 +49,14 @@ _MOST_TRIED = 4
 
 
 class Interpreter:
-    """The values of two models. `read_original` comes first, then `read_inputs` of the result, and then `read_result`."""
+    """The values of two models. `read_original` comes first, then `read_inputs` of the result, and then `read_result`.
 
-    def __init__(self, prover: Prover) -> None:
+    `others`: the values that they declare otherwise, with "" for those inside of nodes or functions.
+    """
+
+    def __init__(self, prover: Prover, others: frozenset[str] = frozenset()) -> None:
         self._prover = prover
+        self._others = others
         self._made: dict[tuple[Any, ...], _Made] = {}
         """The outputs of nodes, by what they do and the values that they read."""
         self._alike: dict[tuple[Any, ...], list[tuple[Sequence[Value | None], _Made]]] = {}
@@ -84,6 +89,7 @@ class Interpreter:
 
     def read_inputs(self, result: ModelProto) -> None:
         """Take the inputs of the result for those of the original."""
+        self._behind_changes.update(value.name for value in result.graph.input if value.name in self._others)
         for value in result.graph.input:
             known = self.original.get(value.name)
             self.result[value.name] = Unknown() if known is None else known
@@ -174,7 +180,9 @@ class Interpreter:
         written = as_written(maker)
         if not side.is_result:
             self._written.update(dict.fromkeys(names, written))
-        elif not self._behind_changes.isdisjoint(read) or any(self._written.get(name) != written for name in names):
+        elif not self._behind_changes.isdisjoint(read) or any(
+            name in self._others or self._written.get(name) != written for name in names
+        ):
             self._behind_changes.update(filter(None, names))
 
     def _note_doubt(self, name: str, read: Iterable[str]) -> None:
@@ -215,8 +223,14 @@ class Interpreter:
         made = self._made[step.key]
         if made.problem is not None:
             self.changes.update({name: made.problem for name in step.node.output if name})
-        is_changed = is_new or not self._behind_changes.isdisjoint(reads(step.node))
-        return self._collected(step, made.outputs) if side.is_result and is_changed and step.contents else made.outputs
+        may_collect = side.is_result and bool(step.contents) and (is_new or self._is_changed(step.node))
+        return self._collected(step, made.outputs) if may_collect else made.outputs
+
+    def _is_changed(self, node: NodeProto) -> bool:
+        """Whether a node with bodies reads or makes what the original writes, or declares, in another way, or does so inside."""
+        outputs = set(filter(None, node.output))
+        is_declared_otherwise = "" in self._others or not self._others.isdisjoint(outputs)
+        return is_declared_otherwise or not outputs <= self._written.keys() or not self._behind_changes.isdisjoint(reads(node))
 
     def _collected(self, step: Step, outputs: Sequence[Value]) -> Sequence[Value]:
         """The outputs of a Loop that is another one in the result, or reads what is. What it collects in no turn has the
@@ -237,12 +251,16 @@ class Interpreter:
             return _Made(self._unlike_others(step, side), problem)
         except DisputedError:
             known, is_disputed = None, True
-        if known is not None:
+        if known is not None and not self._may_fail(step):
             return _Made(known)
         alike = self._alike.setdefault(step.does, [])
         for others, made in alike[:_MOST_TRIED] if side.is_result else ():
             if len(others) == len(step.read) and self._are_same(others, step.read):
                 return made
+        if known is not None:
+            made = _Made(known, UnprovenError("nothing shows that its division does not fail") if side.is_result else None)
+            alike.append((step.read, made))
+            return made
         found = self._with_equal_bodies(step, side) if side.is_result and step.contents else None
         if found is not None:
             return found
@@ -252,6 +270,24 @@ class Interpreter:
         if step.contents and not side.is_result:
             self._with_bodies.setdefault(step.what, []).append((step, side, made))
         return made
+
+    def _may_fail(self, step: Step) -> bool:
+        """Whether the node is a division that fails for some elements: integers by 0, or floats where it is for integers alone."""
+        row = facts.of(step.node.op_type, step.node.domain)
+        divisors = [value for index, value in enumerate(step.inputs) if Role.DIVISOR in row.role(index)]
+        if any(isinstance(divisor, Tensor) and divisor.elem_type in WHOLE for divisor in divisors):
+            return not all(map(self._is_nowhere_0, divisors))
+        return bool(divisors) and "fmod" in row.flags and attributes_of(step.node).get("fmod", 0) != 1
+
+    def _is_nowhere_0(self, divisor: Value | None) -> bool:
+        """Whether an operand is known to have no element that is 0."""
+        known = with_entries(divisor) if isinstance(divisor, Tensor) else None
+        if known is None or known.entries is None:
+            return False
+        entries = known.entries
+        if not known.is_sized and any(not isinstance(entry, int) for entry in entries.ravel()):
+            return False
+        return all(self._prover.is_certain(terms.negated(terms.equal(entry, 0))) for entry in entries.ravel())
 
     # -- bodies
 
@@ -307,7 +343,7 @@ class Interpreter:
 
     def _for_bodies(self, old: Reading, new: Reading) -> Interpreter:
         """One that knows what this one knows. What it finds out holds in bodies alone, where these are run."""
-        inner = Interpreter(self._prover)
+        inner = Interpreter(self._prover, self._others)
         inner._made, inner._alike = dict(self._made), {key: list(found) for key, found in self._alike.items()}
         inner._with_bodies = {key: list(found) for key, found in self._with_bodies.items()}
         inner._stored, inner._kept = self._stored, self._kept
@@ -372,7 +408,8 @@ class Interpreter:
     def _unlike_others(self, step: Step, side: Reading) -> list[Value]:
         """Values for the outputs of a node of which nothing is known but their types, if these are."""
         is_unread = side.calls_function(step.node) or (side.is_result and step.contents)  # its nodes may be disputed, too
-        if is_unread or any(isinstance(value, Disputed) for value in step.read) or self._has_disputed_body(step, side):
+        is_disputed = any(isinstance(value, Disputed) for value in step.read) or _rests_on_sizes(step, side)
+        if is_unread or is_disputed or self._has_disputed_body(step, side):
             return [Disputed() for _ in step.node.output]
         first = _first_collected(step)  # of lengths that are inferred, runtimes know less in no turn
         made = [self._value_of(side.types.get(name)) for name in step.node.output[:first]]
@@ -413,6 +450,46 @@ def _has_loop(graph: GraphProto) -> bool:
     """Whether a graph has a Loop, at any depth, that collects something."""
     collects = any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in graph.node)
     return collects or any(_has_loop(body) for node in graph.node for _, body in _bodies(node))
+
+
+def _rests_on_sizes(step: Step, side: Reading) -> bool:
+    """Whether a length that onnx inferred of an output may rest on sizes that nodes compute, and that are not understood: onnx
+    follows sizes through arithmetic that overflows.
+    """
+    if step.node.domain not in DEFAULT_DOMAINS:
+        return False
+    row = facts.of(step.node.op_type)
+    deciding = (index for index in range(len(step.node.input)) if index in row.vectors or row.role(index) & _SIZING)
+    names = {index: step.node.input[index] for index in deciding if Role.TURNS not in row.role(index)}
+    computed = [index for index, name in names.items() if name and name not in side.constants]
+    found = [side.types[name] for name in step.node.output if name in side.types]
+    return bool(computed) and not all(any(_is_stated(kind, step, index) for index in computed) for kind in found)
+
+
+_SIZING = {Role.SHAPE, Role.SIZES, Role.START, Role.END, Role.STRIDE, Role.RANGE, Role.AXES, Role.ADDED}
+"""The roles of inputs that decide lengths."""
+
+
+def _is_stated(kind: TypeProto, step: Step, index: int) -> bool:
+    """Whether each length that is known of a type is the number in its place in the sizes that are input `index`."""
+    lengths = [dim for tensor in type_protos.tensors_in(kind) for dim in type_protos.sizes_and_symbols(tensor.shape)]
+    if not any(isinstance(length, int) for length in lengths):
+        return True
+    data, sizes = (step.inputs[place] if place < len(step.inputs) else None for place in (0, index))
+    known = with_entries(sizes).entries if isinstance(sizes, Tensor) else None
+    if known is None or known.shape != (len(lengths),):
+        return False
+    is_shape = Role.SHAPE in facts.of(step.node.op_type).role(index)
+    kept = data.dims if is_shape and isinstance(data, Tensor) else ()
+    return all(
+        _is_that(length, size) or (_is_that(0, size) and axis < len(kept) and _is_that(length, kept[axis]))
+        for axis, (length, size) in enumerate(zip(lengths, known, strict=True))
+        if isinstance(length, int)
+    )
+
+
+def _is_that(number: int, size: Whole) -> bool:
+    return isinstance(size, int) and size == number
 
 
 def _takes_a_turn(inputs: Sequence[Value | None]) -> bool:

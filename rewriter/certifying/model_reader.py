@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES, reads, subgraphs
 from ..opsets import facts, transitions, type_protos
@@ -49,27 +50,20 @@ def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProt
     return _newly_named(original, result, inferred)
 
 
-def otherwise_collected(original: ModelProto, result: ModelProto) -> str:
-    """A Loop whose body declares other lengths of an output in the result; "" where there is none. In no turn runtimes take the
-    lengths that are declared, or that they infer, for those of what is collected.
+def otherwise_declared(original: ModelProto, result: ModelProto) -> set[str]:
+    """The values of the main graphs of which the models do not declare the same; "" among them where that is so inside of nodes or
+    functions. What a Loop collects in no turn has the lengths that runtimes infer from these.
     """
-    before, after = (dict(_shapes_of_loops(model.graph, ())) for model in (original, result))
-    return next((place[-1] for place, shapes in before.items() if after.get(place, shapes) != shapes), "")
+    before, after = (dict(_stated_types(model)) for model in (original, result))
+    places = (place for place in before.keys() | after.keys() if before.get(place) != after.get(place))
+    return {place[0] if len(place) == 1 else "" for place in places}
 
 
-def _shapes_of_loops(graph: GraphProto, place: Place) -> Iterator[tuple[Place, list[list[int | None] | None]]]:
-    """The shapes that bodies of Loops declare of their outputs, with None for lengths that are symbols."""
-    for node in graph.node:
-        for name, inner in subgraphs(node):
-            here = (*place, name, next(filter(None, node.output), ""))
-            if node.op_type == "Loop":
-                yield here, [_lengths(value.type) for value in inner.output]
-            yield from _shapes_of_loops(inner, here)
-
-
-def _lengths(kind: TypeProto) -> list[int | None] | None:
-    shape = type_protos.shape_of(kind)
-    return None if shape is None else [dim if isinstance(dim, int) else None for dim in shape]
+def _stated_types(model: ModelProto) -> Iterator[tuple[Place, bytes]]:
+    """The types that are declared of inputs and other values."""
+    for place, kind in (*(((value.name,), value.type) for value in model.graph.input), *_all_declared(model)):
+        if kind.WhichOneof("value") is not None:
+            yield place, kind.SerializeToString(deterministic=True)
 
 
 def _newly_named(original: ModelProto, result: ModelProto, inferred: ModelProto) -> str:
@@ -142,6 +136,17 @@ def is_known_of_loops(node: NodeProto, place: int, kind: TypeProto) -> bool:
     return is_counter and _says_less(kind, _COUNTERS[place])
 
 
+def has_odd_counter(model: ModelProto) -> bool:
+    """Whether a Loop declares of its counter or condition what Loop does not say: onnxruntime obeys it."""
+    return any(
+        value.type.WhichOneof("value") is not None and not is_known_of_loops(node, place, value.type)
+        for node, _ in nodes_with_opset(model)
+        if node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS
+        for _, body in subgraphs(node)
+        for place, value in enumerate(body.input[: len(_COUNTERS)])
+    )
+
+
 _COUNTERS = (helper.make_tensor_type_proto(TensorProto.INT64, ()), helper.make_tensor_type_proto(TensorProto.BOOL, ()))
 """The types of the first two inputs of a Loop's body, its number and its condition."""
 
@@ -173,8 +178,8 @@ def as_written(maker: NodeProto | TensorProto) -> bytes:
 
 
 class Functions(NamedTuple):
-    """The functions of a model: their nodes by domain, name and overload, and all of them, serialized. `domains`: the versions of
-    the operators of other domains.
+    """The functions of a model: their nodes by domain, name and overload, and all of them, serialized, with the versions of domains
+    that they import. `domains`: the versions of the operators of other domains in the main graph.
     """
 
     nodes: Mapping[tuple[str, str, str], Sequence[NodeProto]]
@@ -186,8 +191,7 @@ def functions_of(model: ModelProto) -> Functions:
     """The functions of `model`."""
     nodes = {(each.domain, each.name, each.overload): each.node for each in model.functions}
     content = tuple(sorted(each.SerializeToString(deterministic=True) for each in model.functions))
-    imports = [entry for owner in (model, *model.functions) for entry in owner.opset_import]
-    domains = sorted({(entry.domain, entry.version) for entry in imports if entry.domain not in DEFAULT_DOMAINS})
+    domains = sorted({(entry.domain, entry.version) for entry in model.opset_import if entry.domain not in DEFAULT_DOMAINS})
     return Functions(nodes, content, tuple(domains))
 
 

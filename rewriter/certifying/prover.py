@@ -43,7 +43,7 @@ class Prover:
 
     def length(self, name: str, shown: str = "") -> Any:
         """An integer from 0 to 2^31, the same for the same name. `shown`: its name in counterexamples, "" where it is in none."""
-        found = z3.Int(name)
+        found = z3.Int(terms.label(name))
         self._solver.add(found >= 0, found < 1 << 31)
         if shown:
             self._lengths[shown] = found

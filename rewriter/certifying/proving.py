@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import is_known_of_loops, newly_declared, otherwise_collected
+from .model_reader import has_odd_counter, is_known_of_loops, newly_declared, otherwise_declared
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -57,15 +58,15 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
         return Certificate((), (), "", f"onnx cannot read the models: {error}")
     if len(prepared) < len(models):
         return Certificate((), (), "", "onnx cannot infer the types")
+    if any(map(has_odd_counter, models)):
+        return Certificate((), (), "", "a Loop declares another type of its counter or condition than Loop has")
     declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
         return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
-    other = otherwise_collected(models[0], models[1])
-    if other:
-        return Certificate((), (), "", f"the result declares other lengths in the body of '{other}' than the original")
+    others = sorted(otherwise_declared(models[0], models[1]))
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
-        request = json.dumps([*(model.SerializeToString().hex() for model in prepared), seconds]).encode()
+        request = json.dumps([*(model.SerializeToString().hex() for model in prepared), seconds, others]).encode()
         answer = json.loads(bytes(child.ask(request, seconds + _GRACE, _MEMORY)))
     except (Crashed, NotReady) as error:
         return Certificate((), (), "", f"the solver ended: {error}")
@@ -99,6 +100,8 @@ def _prepared(model: ModelProto) -> ModelProto | None:
     for tensor in defaults:  # callers may override them
         model.graph.initializer.remove(tensor)
     _forget_types(model.graph)
+    for value in model.graph.input:
+        type_protos.forget_no_names(value.type)
     inferred = infer_model(model)
     if inferred is not None:
         inferred.graph.initializer.extend(defaults)
@@ -147,8 +150,8 @@ def _forget_types(graph: GraphProto) -> None:
                     value.ClearField("type")
 
 
-def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certificate:
-    """What can be proved of the outputs within `seconds`. The models are `_prepared`."""
+def proofs(original: ModelProto, result: ModelProto, seconds: float, others: Iterable[str] = ()) -> Certificate:
+    """What can be proved of the outputs within `seconds`. The models are `_prepared`, and were `otherwise_declared`."""
     import z3
 
     from .interpreter import Interpreter
@@ -164,7 +167,7 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float) -> Certific
     if _interface(original) != _interface(result) or has_other_defaults:
         return Certificate((), (), solver, "the result has other inputs or outputs")
     prover = Prover(seconds)
-    interpreter = Interpreter(prover)
+    interpreter = Interpreter(prover, frozenset(others))
     try:
         interpreter.read_original(original)
         if not prover.is_possible:
@@ -217,6 +220,6 @@ def serve() -> None:
 
 
 def _answer(request: memoryview) -> bytes:
-    original, result, seconds = json.loads(bytes(request))
+    original, result, seconds, others = json.loads(bytes(request))
     models = [onnx.ModelProto.FromString(bytes.fromhex(model)) for model in (original, result)]
-    return json.dumps(asdict(proofs(models[0], models[1], seconds))).encode()
+    return json.dumps(asdict(proofs(models[0], models[1], seconds, others))).encode()

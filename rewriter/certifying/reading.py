@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto
 
+from ..onnx_model.all_nodes import constants
 from ..onnx_model.protos import default_opset, reads, subgraphs
 from .calls import Require
 from .model_reader import Functions, contents_of_bodies, essence, functions_of, needed_outputs
@@ -42,7 +43,7 @@ class Step(NamedTuple):
 
 class Reading:
     """A graph, with its `values` by name as far as it is read. `require`: what becomes of what its nodes require. `scope`: a number
-    that it shares with the graph that is compared with it.
+    that it shares with the graph that is compared with it. `constants`: the names that are stored values wherever they are read.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class Reading:
         *,
         is_result: bool,
         scope: int = 0,
+        constants: Set[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.opset = opset
         self.values = values
         self.require = require
         self.is_result = is_result
+        self.constants = constants
         self._scope = scope
         self.types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
         self._functions = functions
@@ -70,7 +73,8 @@ class Reading:
     def of(cls, model: ModelProto, values: dict[str, Value], require: Require, *, is_result: bool) -> Reading:
         """The main graph of a model."""
         opset = default_opset(model.opset_import) or 1
-        return cls(model.graph, opset, functions_of(model), values, require, is_result=is_result)
+        known = constants(model) - {value.name for value in model.graph.input}
+        return cls(model.graph, opset, functions_of(model), values, require, is_result=is_result, constants=known)
 
     def calls_function(self, node: NodeProto) -> bool:
         """Whether the node calls a function of the model, which could not be read in its place."""
@@ -79,7 +83,8 @@ class Reading:
     def inside(self, body: GraphProto, scope: int) -> Reading:
         """A body of one of its nodes, which reads the values around it, too."""
         values = dict(self.values)
-        return Reading(body, self.opset, self._functions, values, self.require, is_result=self.is_result, scope=scope)
+        known, is_result = self.constants, self.is_result
+        return Reading(body, self.opset, self._functions, values, self.require, is_result=is_result, scope=scope, constants=known)
 
     def step(self, node: NodeProto) -> Step:
         """The node with what it reads. Raises UnprovenError where that is not made yet."""

@@ -148,6 +148,7 @@ def sort_of(elem_type: int) -> Any:
 
 def opaque(name: str, elem_type: int, dims: Index) -> Tensor:
     """A tensor of which nothing but type and lengths is known. `name` has to be unique."""
+    name = terms.label(name)
     if not dims:
         element = z3.Const(name, sort_of(elem_type))
         return Tensor(elem_type, dims, lambda _: element)

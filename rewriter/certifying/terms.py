@@ -78,6 +78,11 @@ def negated(condition: Condition) -> Condition:
     return not condition if isinstance(condition, bool) else simplified(z3.Not(condition))
 
 
+def label(name: str) -> str:
+    """A name for z3, another one for each `name`: z3 ends a name at the character 0."""
+    return name.encode("unicode_escape").decode()
+
+
 LENGTH, SYMBOL = "length ", "symbol "
 """What the names begin with of the open lengths of inputs."""
 _LONGEST = (1 << 31) - 1

@@ -157,8 +157,10 @@ def _samples_of(original: ModelProto, lengths: Mapping[str, int]) -> Samples:
     for value in original.graph.input:
         shape = type_protos.shape_of(value.type) or ()
         if any(not isinstance(dim, int) for dim in shape):
-            named = ((dim or f"{value.name}[{axis}]", dim) for axis, dim in enumerate(shape))
-            shapes[value.name] = [dim if isinstance(dim, int) else lengths.get(str(name), 1) for name, dim in named]
+            named = ((f"{value.name}[{axis}]", dim) for axis, dim in enumerate(shape))
+            shapes[value.name] = [
+                dim if isinstance(dim, int) else lengths.get(name, lengths.get(str(dim), 1)) for name, dim in named
+            ]
     return Samples(shapes=shapes)
 
 

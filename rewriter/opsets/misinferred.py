@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
 from .scoped import scoped_nodes
-from .type_protos import Shape, is_known, shape_of, shapeless
+from .type_protos import Dimension, Shape, is_known, shape_of, shapeless
 
 _Data = TypeVar("_Data")
 
@@ -190,15 +190,27 @@ def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
 
 
 def certain_types(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
-    """What is certain of the types `found` for `node`, which onnx inferred wrongly: the element types, and of windows and resized
-    data, whose lengths alone are in doubt, the rank, which is that of the first input, and the first dimensions.
+    """What is certain of the types `found` for `node`, which onnx inferred wrongly: the element types, of an Einsum the lengths of
+    its labels, and of windows and resized data, whose lengths alone are in doubt, the rank, which is that of the first input, and
+    the first dimensions.
     """
-    kept = _CERTAIN.get(facts.of(node.op_type).word("misinferred"))
+    word = facts.of(node.op_type).word("misinferred")
+    kept = _CERTAIN.get(word)
+    if word == _LABELS:
+        shapes = [shape_of(types.get(name, TypeProto())) for name in node.input]
+        return {name: _with_labels(node, shapes, kind) for name, kind in found.items()}
     data = shape_of(types.get(node.input[0], TypeProto())) if node.input else None
     if kept is None or data is None:
         return {name: shapeless(kind) for name, kind in found.items()}
     shapes = {name: [*list(shape_of(kind) or ())[:kept], *[None] * len(data)][: len(data)] for name, kind in found.items()}
     return {name: onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, shapes[name]) for name, kind in found.items()}
+
+
+def _with_labels(node: onnx.NodeProto, shapes: Sequence[Shape | None], kind: TypeProto) -> TypeProto:
+    """The type of the result of an Einsum, inferred as `kind`, with the lengths that follow from those of its labels."""
+    return onnx.helper.make_tensor_type_proto(
+        kind.tensor_type.elem_type, _lengths_by_labels(node, shapes, len(shape_of(kind) or ()))
+    )
 
 
 def _attention_errs(found: _Inferred) -> bool:
@@ -338,7 +350,49 @@ def _branches_err(found: _Inferred) -> bool:
     return False
 
 
+def _labels_err(found: _Inferred) -> bool:
+    """Whether the inference of Einsum took the first length that it met for a label, where runtimes may repeat that operand."""
+    result = found.outputs[0]
+    if result is None:
+        return False
+    right = _lengths_by_labels(found.node, [found.inputs.get(index) for index in range(len(found.node.input))], len(result))
+    return any(dim not in (None, length) for dim, length in zip(result, right, strict=True))
+
+
+def _lengths_by_labels(node: onnx.NodeProto, shapes: Sequence[Shape | None], rank: int) -> list[Dimension]:
+    """The lengths of the result of an Einsum, which has `rank`; None for those that are open."""
+    equation = next((each.s.decode(errors="replace").replace(" ", "") for each in node.attribute if each.name == "equation"), "")
+    given, arrow, made = equation.partition("->")
+    lengths: dict[str | int, list[Dimension]] = {}
+    for term, shape in zip(given.split(","), shapes, strict=False):
+        for label, length in zip(_labels(term, len(shape or ())), shape or (), strict=False):
+            lengths.setdefault(label, []).append(length)
+    labels = _labels(made if arrow else _implied(given), rank)
+    return [_repeated(lengths.get(label, [None])) for label in labels] if len(labels) == rank else [None] * rank
+
+
+def _labels(term: str, rank: int) -> list[str | int]:
+    """The labels of the axes in a term of an equation; those of an ellipsis are counted from its end."""
+    before, _, behind = term.partition("...")
+    count = rank - len(before) - len(behind) if "..." in term else 0
+    return [*before, *range(-count, 0), *behind]
+
+
+def _implied(given: str) -> str:
+    """The result of an equation that states none: the ellipsis, and the labels that are there once in the order of the alphabet."""
+    once = "".join(sorted(label for label in set(given) if label.isalpha() and given.count(label) == 1))
+    return "..." * ("..." in given) + once
+
+
+def _repeated(lengths: list[Dimension]) -> Dimension:
+    """The length of an axis for which operands have these, of which those of length 1 are repeated; None where it is open."""
+    known = next((length for length in lengths if isinstance(length, int) and length != 1), None)
+    others = {length for length in lengths if length != 1}
+    return known if known is not None else others.pop() if len(others) == 1 else None if others else 1
+
+
 _OLD_AXES = "old_axes"
+_LABELS = "first_of_a_label"
 _BELOW_11 = (_OLD_AXES, "one_branch")
 """Conditions that hold only below opset 11."""
 _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
@@ -364,5 +418,6 @@ _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "scaled_lengths": _scale_errs,
     "length_of_floats": _range_errs,
     "place_of_a_scalar": _scalar_errs,
+    _LABELS: _labels_err,
 }
 """The conditions that rows of facts name behind `misinferred=`: when onnx infers wrong shapes, or those of one reading alone."""

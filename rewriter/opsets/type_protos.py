@@ -98,6 +98,13 @@ def is_unknown_size(dim: onnx.TensorShapeProto.Dimension) -> bool:
     return dim.dim_value < 0 or dim.dim_param in _NO_NAMES
 
 
+def forget_no_names(kind: TypeProto) -> None:
+    """Let dimensions with a name that is none, or a negative size, be open ones, in place."""
+    for tensor in tensors_in(kind):
+        for dim in filter(is_unknown_size, tensor.shape.dim):
+            dim.ClearField("value")
+
+
 def shared_no_names(graph: GraphProto) -> frozenset[str]:
     """The names of unknown dimensions that several dimensions of the graph's inputs have."""
     dims = (dim for value in graph.input for tensor in tensors_in(value.type) for dim in tensor.shape.dim)

@@ -139,15 +139,16 @@ def cut_out(call: Call) -> list[Value]:
     """The elements from starts to ends in constant steps, along some axes."""
     found = call.tensor(0)
     if call.opset < 10:
-        starts, ends, steps = call.attr("starts"), call.attr("ends"), None
+        starts, ends, steps = call.stated("starts"), call.stated("ends"), None
         axes = call.attr("axes")
     else:
         starts, ends = call.entries(1), call.entries(2)
         axes, steps = (call.numbers(index) if call.has(index) else None for index in (3, 4))
     places = [call.axis(axis, found.rank) for axis in (range(len(starts)) if axes is None else axes)]
-    if len(set(places)) < len(places) or not len(places) == len(starts) == len(ends):
+    steps = [1] * len(places) if steps is None else steps
+    if len(set(places)) < len(places) or not len(places) == len(starts) == len(ends) == len(steps):
         raise NotModelledError("its axes are not valid")
-    for axis, start, end, step in zip(places, starts, ends, steps or [1] * len(places), strict=True):
+    for axis, start, end, step in zip(places, starts, ends, steps, strict=True):
         found = _cut_in_steps(found, axis, start, end, step)
     return [found]
 

@@ -59,7 +59,7 @@ def number_range(call: Call) -> list[Value]:
 def reshape(call: Call) -> list[Value]:
     """The elements with other lengths. A 0 keeps a length, unless allowzero says otherwise, and -1 is what is left."""
     tensor = call.tensor(0)
-    stated = call.entries(1) if call.has(1) else list(call.attr("shape"))
+    stated = call.entries(1) if call.has(1) else call.stated("shape")
     dims = [_kept(call, length, tensor, axis) for axis, length in enumerate(stated)]
     open_axes = [axis for axis, length in enumerate(dims) if isinstance(length, int) and length == -1]
     if any(not isinstance(length, int) and not call.is_certain(terms.is_most(0, length)) for length in dims):

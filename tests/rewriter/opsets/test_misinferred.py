@@ -214,3 +214,35 @@ def test_a_length_of_one_branch_is_not_that_of_both(opset: int, other: str, shap
     inferred = inference.infer_model(proto)
     assert inferred is not None
     assert type_protos.shape_of(inferred.graph.output[0].type) == shape
+
+
+@pytest.mark.parametrize(
+    ("equation", "inputs", "shape"),
+    [
+        ("bij,bjk->bik", "float[1,3,4] x, float[N,4,5] w", ("N", 3, 5)),
+        ("bij,bjk->bik", "float[2,3,4] x, float[N,4,5] w", (2, 3, 5)),
+        ("bij,bjk->bik", "float[1,3,4] x, float[1,4,5] w", (1, 3, 5)),
+        ("bij,bjk->bik", "float[N,3,4] x, float[N,4,5] w", ("N", 3, 5)),
+        ("bij,bjk->bik", "float[N,3,4] x, float[1,4,5] w", ("N", 3, 5)),
+        ("bij,bjk->bik", "float[N,3,4] x, float[M,4,5] w", (None, 3, 5)),
+        ("ij,ij->ij", "float[1,3] x, float[2,3] w", (2, 3)),
+        ("ij , jk -> ik", "float[1,3] x, float[1,2] w", (1, 2)),
+        ("ij,jk->ijk", "float[2,1] x, float[N,3] w", (2, "N", 3)),
+        ("i,i->i", "float[1] x, float[N] w", ("N",)),
+        ("i,i", "float[1] x, float[N] w", ()),
+        ("ij,jk", "float[1,1] x, float[N,2] w", (1, 2)),
+        ("...i,...i->...", "float[1,M,3] x, float[N,2,3] w", ("N", 2)),
+        ("b...,b...", "float[2,1] x, float[2,3] w", (3,)),
+        ("i,i,i->i", "float[1] x, float[1] w, float[2] v", (2,)),
+    ],
+)
+def test_a_length_of_an_einsum_is_not_the_first_of_its_label(
+    equation: str, inputs: str, shape: tuple[int | str | None, ...]
+) -> None:
+    names = ", ".join(value.name for value in model(f"g ({inputs}) => (float y) {{ y = Identity (x) }}", 17).graph.input)
+    proto = model(
+        f'g ({inputs}) => (float y) {{ h = Einsum <equation = "{equation}"> ({names}) y = ReduceSum <keepdims = 0> (h) }}', 17
+    )
+    inferred = inference.infer_model(proto)
+    assert inferred is not None
+    assert type_protos.shape_of(inferred.graph.value_info[0].type) == shape
