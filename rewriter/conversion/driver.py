@@ -95,7 +95,10 @@ def convert_to_each(
         opened: Opened, job: Job, ready: Ready, target: int, accepted: Accepted
     ) -> tuple[Any, Report] | UnconvertibleError | CompareError:
         try:
-            conversion = _finished(job, ready, target, opened.original, accepted)
+            try:
+                conversion = _finished(job, ready, target, opened.original, accepted)
+            except CheckError as failure:
+                opened, conversion = _with_fewer_changes(failure, opening, target, options, compare)
             report = _report(conversion, judge(conversion, compare, options))
         except (UnconvertibleError, CompareError) as error:
             error.model = error.model or calls.name()
@@ -301,25 +304,26 @@ def _convert(opening: Opening, target: int | None, options: Options, compare: Co
     try:
         return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
     except CheckError as failure:
-        found = None if options.minimal or options.strict else _with_fewer_changes(opening, target, options, compare)
-        if found is None:
-            raise
-        opened, conversion = found
-        why = str(failure).partition(" (the model was not written")[0]
-        reason = f"it is converted as with --minimal, as the result of simplifying it is not valid: {why}"
-        remark = Remark("warning", "Model", opened.skeleton.proto.graph.name, "the result", reason)
-        conversion.converted.outcome.remarks.append(remark)
-        return opened, conversion
+        return _with_fewer_changes(failure, opening, target, options, compare)
 
 
 def _with_fewer_changes(
-    opening: Opening, target: int | None, options: Options, compare: Comparing
-) -> tuple[Opened, Conversion] | None:
-    """The conversion without what only simplifies; None where that fails, too."""
+    failure: CheckError, opening: Opening, target: int | None, options: Options, compare: Comparing
+) -> tuple[Opened, Conversion]:
+    """The conversion without what only simplifies, after the check of the other result failed. Raises `failure` where this one
+    fails, too, or where the user does not want warnings.
+    """
+    if options.minimal or options.strict:
+        raise failure
     try:
-        return _convert(opening, target, replace(options, minimal=True), compare)
+        opened, conversion = _convert(opening, target, replace(options, minimal=True), compare)
     except SplitRewriteError:
-        return None
+        raise failure from None
+    why = str(failure).partition(" (the model was not written")[0]
+    reason = f"it is converted as with --minimal, as the result of simplifying it is not valid: {why}"
+    remark = Remark("warning", "Model", opened.skeleton.proto.graph.name, "the result", reason)
+    conversion.converted.outcome.remarks.append(remark)
+    return opened, conversion
 
 
 def _keeps_original(compare: Comparing, options: Options) -> bool:
