@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from onnx import TypeProto
 
-from ..errors import Blocker
+from ..errors import Blocker, Unconvertible
 from ..graph.hints import shape_hint
 from ..graph.model import Model
 from ..graph.scope import Scope
@@ -26,7 +26,8 @@ def open_shapes(model: Model) -> list[Blocker]:
     for value in model.proto.graph.input:
         shape = shape_of(value.type) if value.name in main.initializers else main.shape(value.name)
         if _is_tensor(value.type) and not _is_fixed(shape):
-            found.append(Blocker("input", value.name, main.where, "", _reason(value.name, shape), shape_hint(main, value.name)))
+            refusal = _refusal(value.name, shape, shape_hint(main, value.name))
+            found.append(Blocker("input", value.name, main.where, "", refusal.reason, refusal.hint))
     return found or list(_causes(main))
 
 
@@ -36,7 +37,8 @@ def _causes(scope: Scope) -> Iterator[Blocker]:
         made = next((name for name in node.output if name and _is_open(scope, name)), "")
         if made and not any(_is_open(scope, name) for name in node.input if name):
             hint = _BY_DATA if node.domain in DEFAULT_DOMAINS and not may_hold_graphs(node.op_type) else shape_hint(scope, made)
-            yield Blocker(node.op_type, shown_name(node), scope.where, "", _reason(made, scope.shape(made)), hint)
+            refusal = _refusal(made, scope.shape(made), hint)
+            yield Blocker(node.op_type, shown_name(node), scope.where, "", refusal.reason, refusal.hint)
         for inner in scope.children(node, None, scope.opset) if may_hold_graphs(node.op_type) else ():
             yield from _causes(inner)
 
@@ -54,6 +56,6 @@ def _is_fixed(shape: Shape | None) -> bool:
     return shape is not None and all(isinstance(length, int) for length in shape)
 
 
-def _reason(name: str, shape: Shape | None) -> str:
+def _refusal(name: str, shape: Shape | None, hint: str) -> Unconvertible:
     what = "unknown" if shape is None else f"({', '.join('?' if length is None else str(length) for length in shape)})"
-    return f"--static needs fixed shapes, and that of '{name}' is {what}"
+    return Unconvertible(f"--static needs fixed shapes, and that of '{name}' is {what}", hint)
