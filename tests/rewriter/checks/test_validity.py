@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import helpers
 import onnx
 import pytest
@@ -32,7 +34,7 @@ def test_a_model_newer_than_onnx() -> None:
 
 def test_a_result_that_fails_the_check_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     source = helpers.model("g (float[4] x) => (float[2] a, float[2] b) {a, b = Split(x)}", 13)
-    answers = iter(["", "broken", ""])
+    answers = cycle(["", "broken", ""])
     monkeypatch.setattr(validity, "checker_failure", lambda *_, **__: next(answers))
     with pytest.raises(CheckError, match=r"the result failed onnx\.checker: broken"):
         convert_version(source, 18)

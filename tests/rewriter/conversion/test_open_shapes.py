@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from documentation import unseen
 from helpers import model
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
@@ -23,6 +24,11 @@ def test_each_open_input_is_named_with_its_remedy() -> None:
     assert "input 'z'" in message
     assert "'k'" not in message
     assert "Neg" not in message
+
+
+def test_the_page_has_the_message() -> None:
+    message = _refusal("g (float[N,3] x) => (float[N,3] y) { y = Neg (x) }")
+    assert unseen("A shape is not fixed (status 1)", [message.partition(". Hint")[0]]) == set()
 
 
 def test_of_nodes_only_the_first_is_named() -> None:
