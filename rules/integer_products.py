@@ -15,6 +15,7 @@ from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.saturating import become_saturated
+from .shared.windows import CONVOLUTION, attributes_of
 from .shared.zero_points import shifts
 
 _EIGHT_BITS = (TensorProto.INT8, TensorProto.UINT8)
@@ -134,8 +135,7 @@ def _parts(node: Node, index: int, zero_index: int, form: list[int] | None, is_h
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
     """Conv of `x` and `w`, which are float."""
-    names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    return node.op.Conv(x, w, **{name: node.attr(name) for name in names})
+    return node.op.Conv(x, w, **attributes_of(node, CONVOLUTION))
 
 
 @decompose("QLinearConv", opset=11, exact=False)

@@ -94,17 +94,17 @@ def convert_to_each(
     def converted(
         opened: Opened, job: Job, ready: Ready, target: int, accepted: Accepted
     ) -> tuple[Any, Report] | UnconvertibleError | CompareError:
+        def first() -> tuple[Opened, Conversion]:
+            return opened, _finished(job, ready, target, opened.original, accepted)
+
         try:
-            try:
-                conversion = _finished(job, ready, target, opened.original, accepted)
-            except CheckError as failure:
-                opened, conversion = _with_fewer_changes(failure, opening, target, options, compare)
+            closing, conversion = _or_with_fewer_changes(first, opening, target, options, compare)
             report = _report(conversion, judge(conversion, compare, options))
         except (UnconvertibleError, CompareError) as error:
             error.model = error.model or calls.name()
             return error
         _log_report(report, "converted")
-        return opened.close(conversion.result), report
+        return closing.close(conversion.result), report
 
     with opening_of(model) as opening:
         return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
@@ -301,20 +301,25 @@ def _convert(opening: Opening, target: int | None, options: Options, compare: Co
     def work(opened: Opened, accepted: Accepted) -> tuple[Opened, Conversion]:
         return opened, _finished(*_ready(opened, target, options, accepted), target, opened.original, accepted)
 
-    try:
+    def first() -> tuple[Opened, Conversion]:
         return _accepted(lambda: opening(_keeps_original(compare, options)), options, work)
-    except CheckError as failure:
-        return _with_fewer_changes(failure, opening, target, options, compare)
+
+    return _or_with_fewer_changes(first, opening, target, options, compare)
 
 
-def _with_fewer_changes(
-    failure: CheckError, opening: Opening, target: int | None, options: Options, compare: Comparing
+def _or_with_fewer_changes(
+    first: Callable[[], tuple[Opened, Conversion]], opening: Opening, target: int | None, options: Options, compare: Comparing
 ) -> tuple[Opened, Conversion]:
-    """The conversion without what only simplifies, after the check of the other result failed. Raises `failure` where this one
-    fails, too, or where the user does not want warnings.
+    """What `first` returns or, where the check of its result fails, the conversion without what only simplifies.
+
+    The failure of `first` is raised where the other one fails, too, or where the user does not want warnings.
     """
-    if options.minimal or options.strict:
-        raise failure
+    try:
+        return first()
+    except CheckError as error:
+        if options.minimal or options.strict:
+            raise
+        failure = error
     try:
         opened, conversion = _convert(opening, target, replace(options, minimal=True), compare)
     except SplitRewriteError:

@@ -191,14 +191,8 @@ class Scope:
         return self.types.constant(name)
 
     def known_integers(self, name: str) -> np.ndarray | None:
-        """As `constant`, also for integers and booleans that follow from single lengths of a shape whose others are unknown."""
-        found = self.constant(name)
-        if found is not None:
-            return found
-        entries, kind, shape = self.types.entries(name), self.elem_type(name), self.shape(name)
-        if not entries or kind is None or shape is None or not all(isinstance(entry, int) for entry in entries):
-            return None
-        return np.array(entries, helper.tensor_dtype_to_np_dtype(kind)).reshape([len(entries)] if shape else [])
+        """As `constant`, also where single lengths of a shape tell it; see `Knowledge.known_integers`."""
+        return self.types.known_integers(name)
 
     def type(self, name: str) -> TypeProto | None:
         """Everything that is known about the type of `name`; None where nothing is."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 from ...rewriter.graph.node import Node
 from ..shared.channels_last import channels_first, channels_last
 from ..shared.contrib import contrib
-
-_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+from ..shared.windows import CONVOLUTION, attributes_of
 
 
 @contrib("QLinearConv", opset=10, steps=True)
 def convolve_as_onnx(node: Node) -> None:
     """The node becomes ONNX's QLinearConv, between Transposes with channels_last=1."""
-    attributes = {name: node.attr(name) for name in _ATTRIBUTES}
+    attributes = attributes_of(node, CONVOLUTION)
     operands = node.inputs if node.has_input(8) else node.inputs[:8]
     if not node.attr("channels_last", 0):
         node.become.QLinearConv(*operands, **attributes)

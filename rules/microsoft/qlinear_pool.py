@@ -11,8 +11,7 @@ from ...rewriter.graph.node import Node
 from ..shared.channels_last import channels_first, channels_last
 from ..shared.contrib import contrib
 from ..shared.quantized import dequantized, quantized
-
-_ATTRIBUTES = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
+from ..shared.windows import AVERAGING, attributes_of
 
 
 @contrib("QLinearAveragePool", opset=13, steps=True)
@@ -24,8 +23,7 @@ def pool_real_numbers(node: Node) -> None:
     """
     if node.attr("ceil_mode", 0) and node.attr("count_include_pad", 0):
         raise Unconvertible("it counts what its last windows cover behind the padding", "set ceil_mode to 0, and state longer pads")
-    attributes = {name: node.attr(name) for name in _ATTRIBUTES}
-    _pool(node, "AveragePool", attributes)
+    _pool(node, "AveragePool", attributes_of(node, AVERAGING))
 
 
 @contrib("QLinearGlobalAveragePool", opset=13, steps=True)

@@ -14,8 +14,8 @@ from ...rewriter.graph.node import Node
 from ..shared import between_scales
 from ..shared.quantized import Quantized, are_moved, comes_back
 from ..shared.spelled_out import local
+from ..shared.windows import CONVOLUTION, attributes_of
 
-_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 _MATRIX = 2
 """The rank of weights that may have a scale for each column."""
 _MOVES_ALL_TYPES = 13
@@ -36,7 +36,7 @@ def convolution(node: Node) -> None:
     if bias is None:
         return
     operands = between_scales.inputs(node, x, weights) + between_scales.inputs(node, made)[1:]
-    node.become.QLinearConv(*operands, *([bias] if bias else []), **{name: conv.attr(name) for name in _ATTRIBUTES})
+    node.become.QLinearConv(*operands, *([bias] if bias else []), **attributes_of(conv, CONVOLUTION))
 
 
 @respell("QuantizeLinear", opset=10, steps=True)

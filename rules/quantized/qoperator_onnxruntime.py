@@ -11,8 +11,8 @@ from ...rewriter.graph.node import Node
 from ..shared import between_scales
 from ..shared.between_scales import Computed
 from ..shared.contrib import DOMAIN
+from ..shared.windows import AVERAGING
 
-_POOLING = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")
 _OVER_ONE_AXIS = 13
 """The opset from which on Softmax is over one axis."""
 
@@ -65,7 +65,7 @@ def average(node: Node) -> None:
     """An AveragePool of dequantized values becomes a QLinearAveragePool, if its windows lie within the padding."""
     found = between_scales.computed(node, "AveragePool")
     if found is not None and not found.by.attr("ceil_mode", 0) and set(found.by.attr("dilations") or [1]) == {1}:
-        _change(node, "AveragePool", "QLinearAveragePool", *_POOLING)
+        _change(node, "AveragePool", "QLinearAveragePool", *AVERAGING)
 
 
 @respell("QuantizeLinear", opset=10, steps=True)

@@ -10,8 +10,8 @@ from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
 from .quantized import EIGHT_BITS, dequantized, of_each, quantized, scalar
+from .windows import CONVOLUTION, attributes_of
 
-_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 _SCALE_OF_EACH = 13
 """The opset from which on DequantizeLinear takes a scale for each index of an axis."""
 
@@ -26,7 +26,7 @@ def convolve_real_numbers(node: Node) -> None:
     operands = [dequantized(node, 0, 1, 2), _in_columns(node, 3, axis=0)]
     if node.has_input(8):
         operands.append(_bias(node, 8, (1, 4)))
-    value = node.op.Conv(*operands, **{name: node.attr(name) for name in _ATTRIBUTES})
+    value = node.op.Conv(*operands, **attributes_of(node, CONVOLUTION))
     node.give(quantized(node, value, 6, 7, node.need_elem_type(node.output(0))))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from onnx import TypeProto
+from onnx import TypeProto, helper
 
 from ...opsets import type_protos
 from ...opsets.partial import Entries
@@ -60,6 +60,16 @@ class Knowledge:
         length.
         """
         return self._ask(name, Question.ENTRIES)
+
+    def known_integers(self, name: str) -> np.ndarray | None:
+        """As `constant`, also for integers and booleans that follow from single lengths of a shape whose others are unknown."""
+        found = self.constant(name)
+        if found is not None:
+            return found
+        entries, kind, shape = self.entries(name), self.elem_type(name), self.shape(name)
+        if not entries or kind is None or shape is None or not all(isinstance(entry, int) for entry in entries):
+            return None
+        return np.array(entries, helper.tensor_dtype_to_np_dtype(kind)).reshape([len(entries)] if shape else [])
 
     # -- the type
 
