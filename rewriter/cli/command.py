@@ -98,6 +98,13 @@ _OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORM
     help="List the known runtimes, or all that is known about one, or about a release of it, with sources.",
 )
 @click.option(
+    "--ml-opset",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Convert operators of ai.onnx.ml to this version of that domain: TreeEnsemble… between 1, 3 and 5, LabelEncoder between "
+    "1, 2 and 4.",
+)
+@click.option(
     "--ir-version",
     type=int,
     metavar="N",

@@ -79,6 +79,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("--modernize", "-t 23 --modernize model.onnx new.onnx", "write newer operators for what spells them out"),
         Entry("--assume-opset", "-t 13 --assume-opset 18 model.onnx out.onnx"),
         Entry("--ir-version", "-t 13 --ir-version 8 model.onnx out.onnx"),
+        Entry("--ml-opset", "--ml-opset 3 trees.onnx out.onnx"),
         Entry("--external-data", "-t 13 --external-data split model.onnx out.onnx", "where the weights go"),
     ),
     "Runtime": (

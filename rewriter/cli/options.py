@@ -24,11 +24,15 @@ _Path = str | os.PathLike[str]
 def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset or None."""
     with lean_imports():
+        from ..conversion.ml_opset import check_ml_opset
         from ..conversion.options import Options
         from ..execution.loadable import latest_opset
         from ..runtimes.demands import demands_of
 
-    demands_of(given["for_runtimes"], python=given["python"])  # `Options` would tell a wrong name in words of Python
+    # `Options` would tell what is wrong in words of Python
+    demands_of(given["for_runtimes"], python=given["python"])
+    if given["ml_opset"] is not None:
+        check_ml_opset(given["ml_opset"])
     compares = (given["compare"] != "off" or given["verify_with"] or given["for_runtimes"]) and not given["dry_run"]
     options = Options(
         assume_opset=given["assume_opset"],
@@ -43,6 +47,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         modernize=given["modernize"],
         quantization=given["quantization"],
         static=given["static"],
+        ml_opset=given["ml_opset"],
         unpack_at_run_time=given["unpack_at_run_time"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         declare=_declarations(given["declare"]),
@@ -68,7 +73,17 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
 
 def _restamps_only(given: dict[str, Any]) -> bool:
     """Whether the user asks for another IR version and for nothing else that would change the model."""
-    asked = ("target_opset", "for_runtimes", "standard", "modernize", "quantization", "static", "overwrite_input_shape", "only")
+    asked = (
+        "target_opset",
+        "for_runtimes",
+        "standard",
+        "modernize",
+        "quantization",
+        "static",
+        "ml_opset",
+        "overwrite_input_shape",
+        "only",
+    )
     return given["ir_version"] is not None and not any(given[name] for name in asked)
 
 

@@ -42,6 +42,7 @@ _OPTIONS = (
         "modernize",
         "quantization",
         "static",
+        "ml_opset",
         "unpack_at_run_time",
         "external_data",
     ),

@@ -21,6 +21,7 @@ from ..storage.skeleton import Skeleton
 from ..structure import specialization
 from ..structure.survey import Survey
 from ..structure.text_names import names_explained
+from .ml_opset import versions_to_write, write_versions
 from .open_shapes import open_shapes
 from .options import Options, own_rules
 
@@ -60,7 +61,9 @@ class Attempts:
         may_add = _may_add_initializers(skeleton.proto, self._source, target)
         semantics = self._options.semantics
         vouched = frozenset(self._options.declare or ())
-        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey, vouched=vouched)
+        model = Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey, vouched=vouched)
+        model.domain_targets = versions_to_write(skeleton.proto, self._options.ml_opset, self._demands)
+        return model
 
     def convert(self, model: Model, target: int | None) -> Converted:
         """Convert `model` to `target`, in place.
@@ -151,6 +154,7 @@ class Attempts:
             outcome.blockers += () if self._demands is None else self._demands.refused_interface(model.proto.graph)
             for found in reversed(earlier):
                 outcome = found.followed_by(outcome)
+            outcome.changes += write_versions(model.proto, model.domain_targets)
             return outcome, model
 
     def _replace_foreign(self, model: Model, target: int | None) -> Outcome | None:

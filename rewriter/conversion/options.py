@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from ...rules import microsoft, modern, static
+from ...rules import microsoft, ml, modern, static
 from ...rules.microsoft import qlinear, qlinear_conv, qlinear_pool
 from ...rules.quantized import qdq, qoperator, qoperator_onnxruntime
 from ...rules.shared.contrib import DOMAIN
@@ -26,6 +26,7 @@ from ..onnx_model.meanings import Semantics
 from ..process.child import NONE_STARTED, module_files, no_interpreter, starting_none
 from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile
 from . import arguments
+from .ml_opset import check_ml_opset
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
@@ -132,14 +133,19 @@ class Options:
     """Whether all shapes of the result have to be fixed: what computes with them is stored, and bodies that are known to run are
     written out (docs/static.md).
     """
+    ml_opset: int | None = None
+    """The version of ai.onnx.ml to convert to, where the model has operators of that domain (docs/ml.md)."""
 
     def __post_init__(self) -> None:
         self._check_isolation()
-        for name in ("assume_opset", "ir_version"):
+        for name in ("assume_opset", "ir_version", "ml_opset"):
             number = arguments.integer(name, getattr(self, name))
             if number is not None and number < 1:
                 raise ArgumentError(f"{name} has to be 1 or more, not {number}")
             object.__setattr__(self, name, number)
+        if self.ml_opset is not None:
+            with speaking_python():
+                check_ml_opset(self.ml_opset)
         for name in ("only", "skip"):
             object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
         object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
@@ -322,6 +328,7 @@ def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
     ours = _quantized(options.quantization, is_standard)
     ours += functions_in(microsoft) if is_standard else []
     ours += functions_in(static) if options.static else []
+    ours += functions_in(ml) if options.ml_opset or (demands is not None and demands.ml_max) else []
     has_list = demands is not None and bool(demands.lists)
     ours += functions_in(modern) if options.modernize and not has_list else []
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])

@@ -28,6 +28,7 @@ from ..structure.declarations import show
 from ..structure.function_calls import check_calls
 from ..structure.survey import Survey
 from ..structure.text_names import names_explained
+from .ml_opset import versions_to_write
 from .options import Options
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def prepare(
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
     changes = _assume(proto, options)
     _require_stamps(proto)
+    if versions_to_write(proto, options.ml_opset, demands) and not _declares_opset(proto):
+        proto.opset_import.add(domain="", version=stamp.opset_of(proto.ir_version))  # for what rules write
     if options.require_valid:
         validity.require_valid(skeleton.checkable())
     adopted = adopt(proto, survey.operators)
@@ -131,6 +134,10 @@ def _require_stamps(proto: onnx.ModelProto) -> None:
         raise InvalidModelError(f"the model states no IR version; give it one with --ir-version {fitting}")
     if not proto.opset_import and proto.ir_version >= 3:
         raise InvalidModelError("the model does not state its opset; give it with --assume-opset N, as the exporter had it")
+
+
+def _declares_opset(proto: onnx.ModelProto) -> bool:
+    return any(entry.domain in DEFAULT_DOMAINS for entry in proto.opset_import)
 
 
 def _declared_opset(proto: onnx.ModelProto) -> int | None:

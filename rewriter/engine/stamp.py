@@ -36,6 +36,11 @@ def ir_version_of(opset: int) -> int:
     return min(ir for version, ir in rows if version >= opset)
 
 
+def opset_of(ir_version: int) -> int:
+    """The newest opset of the onnx releases that wrote `ir_version`, or of those before."""
+    return max((row[2] for row in helper.VERSION_TABLE if row[1] <= ir_version), default=1)
+
+
 def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> int:
     """The oldest IR version that can express `model`, all of whose graphs are in `graphs`."""
     needs = 3

@@ -91,7 +91,7 @@ def _parsed(options: str) -> tuple[int | None, Options]:
             given["for_runtimes"] = [next(words)]
         elif word == "--standard":
             given["standard"] = True
-        elif word in ("--ir-version", "--assume-opset"):
+        elif word in ("--ir-version", "--assume-opset", "--ml-opset"):
             given[word[2:].replace("-", "_")] = int(next(words))
         else:
             next(words)

@@ -291,7 +291,8 @@ class Editing(Stored):
         if domain is None:
             return
         for imports in self._scope.imports:
-            known = next((entry.version for entry in imports if entry.domain == domain.name), domain.version)
+            read = next((entry.version for entry in imports if entry.domain == domain.name), domain.version)
+            known = self._scope.model.domain_targets.get(domain.name, read)
             if known != domain.version:
                 needed = f"{domain.name} in version {domain.version}"
                 raise Unconvertible(f"its form needs {needed}, and the model imports version {known}")

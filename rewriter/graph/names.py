@@ -54,6 +54,8 @@ class Names(Original):
         """Names that nothing defines any more. If a rule uses such a name again, old knowledge about it does not count."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be equal to another value. Their uses are renamed at the end."""
+        self.domain_targets: Mapping[str, int] = {}
+        """The versions of domains other than ONNX's that the result imports, where they are not those of the model."""
         self.refused_operators: Container[str] = ()
         """Operators that a runtime of the user does not accept. Rules that can choose write others."""
         self.wider: Mapping[int, int] = {}

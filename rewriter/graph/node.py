@@ -71,6 +71,11 @@ class Node(Editing):
         """The version in which the model, or the function around the node, imports the domain of the node."""
         return next((entry.version for entry in self._scope.imports[0] if entry.domain == self.proto.domain), 0)
 
+    @property
+    def domain_target(self) -> int:
+        """The version in which the result imports the domain of the node."""
+        return self._scope.model.domain_targets.get(self.proto.domain, self.domain_version)
+
     def is_read(self, index: int) -> bool:
         """Whether anything reads output `index`."""
         return self.has_output(index) and self._scope.model.is_read(self.output(index))

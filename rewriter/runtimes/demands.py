@@ -86,6 +86,11 @@ class Demands:
         return min((p.facts.ir_max for p in self.profiles if p.facts.ir_max is not None), default=None)
 
     @property
+    def ml_max(self) -> int | None:
+        """The last version of ai.onnx.ml that all of the runtimes have; None where nothing is known."""
+        return min((p.facts.ml_max for p in self.profiles if p.facts.ml_max is not None), default=None)
+
+    @property
     def without_functions(self) -> str:
         """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do.
 
@@ -165,6 +170,13 @@ class Demands:
         if not self.lowest <= target <= self.highest:
             takes = "; ".join(f"{profile.title_and_file} loads {_shown(profile)}" for profile in self.profiles)
             raise ArgumentError(f"--target-opset {target}: {takes}")
+
+    def require_ml_opset(self, version: int) -> None:
+        """Raises ArgumentError where a runtime does not accept this version of ai.onnx.ml."""
+        for profile in self.profiles:
+            if profile.facts.ml_max is not None and version > profile.facts.ml_max:
+                takes = f"{profile.title_and_file} loads ai.onnx.ml up to {profile.facts.ml_max}"
+                raise ArgumentError(f"--ml-opset {version}: {takes}")
 
     def _bounds(self, which: Bound) -> list[int]:
         bounds = (getattr(profile.facts.opset, which) for profile in self.profiles)

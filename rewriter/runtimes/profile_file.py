@@ -162,6 +162,7 @@ class _Reader:
             "operators_allowed",
             "interface",
             "external_data_refused",
+            "ml_max",
         }
         _require_keys(entry, allowed, where)
         allowed = self._allowed(entry, releases, where)
@@ -179,6 +180,7 @@ class _Reader:
             self._versions(releases),
             _interface(entry.get("interface", {}), where),
             _flag(entry, "external_data_refused", where),
+            _number(entry, "ml_max", where),
         )
 
     def _versions(self, releases: Range) -> frozenset[tuple[str, int]]:

@@ -64,6 +64,8 @@ class ReleaseFacts:
     interface: InterfaceLimits = field(default_factory=InterfaceLimits)
     external_data_refused: bool = False
     """Whether the runtime reads no weights beside the model, so that all have to be in the file."""
+    ml_max: int | None = None
+    """The last version of ai.onnx.ml whose operators it has; None where nothing is known."""
 
     def both(self, other: ReleaseFacts) -> ReleaseFacts:
         """What a model has to keep to if both are to accept it. The texts are those of this one."""
@@ -78,6 +80,7 @@ class ReleaseFacts:
             versions_refused=self.versions_refused | other.versions_refused,
             interface=self.interface.both(other.interface),
             external_data_refused=self.external_data_refused or other.external_data_refused,
+            ml_max=min(_stated(self.ml_max, other.ml_max), default=None),
         )
 
 

@@ -10,7 +10,7 @@ from documentation import ROOT
 
 import split_rewrite.rules  # noqa: F401 - importing the rules registers them
 from split_rewrite.rewriter.engine.registry import functions_in, registry, rules_of
-from split_rewrite.rules import modern, quantized, static
+from split_rewrite.rules import ml, modern, quantized, static
 
 pytestmark = pytest.mark.quick
 
@@ -139,5 +139,5 @@ def shown_rules() -> set[str]:
 
 
 def test_each_rule_is_shown() -> None:
-    rules = [*registry, *rules_of([*functions_in(modern), *functions_in(quantized), *functions_in(static)])]
+    rules = [*registry, *rules_of([*functions_in(modern), *functions_in(quantized), *functions_in(static), *functions_in(ml)])]
     assert {rule.name for rule in rules} - shown_rules() == WRITE_NOTHING

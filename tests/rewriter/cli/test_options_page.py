@@ -18,6 +18,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "options.md"
 MODEL = "g (float[N, 4] x) => (float[N, 2] y, float[N, 2] z) { y, z = Split <axis = 1, num_outputs = 2> (x) }"
 CUSTOM = """<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
 g (float[N, 4] x) => (float[N, 2] y, float[N, 2] z) { m = com.example.Mystery (x) y, z = Split <axis = 1, num_outputs = 2> (m) }"""
+TREES = """<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 4]>
+g (string[N] x) => (int64[N] y) { y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [5, 7]> (x) }"""
 OPERATORS = """
 from onnx.reference.op_run import OpRun
 
@@ -45,6 +47,7 @@ def test_an_example_is_of_its_option_and_runs(entry, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     onnx.save(model(MODEL, 18), "model.onnx")
     onnx.save(model(CUSTOM), "custom.onnx")
+    onnx.save(model(TREES), "trees.onnx")
     Path("zoo").mkdir()
     onnx.save(model(MODEL, 18), "zoo/one.onnx")
     np.savez("inputs.npz", x=np.ones((2, 4), np.float32))

@@ -105,6 +105,13 @@ USAGE: dict[str, Row] = {
     "opset-of-a-newer-onnx": Row("young.onnx o.onnx", f"the model's opset 99 is unknown: {KNOWN} (a newer onnx may know it)"),
     "opset-no-number": Row("m.onnx o.onnx --opset abc", "expected a number or 'latest', not 'abc'"),
     "assumed-opset-0": Row("m.onnx o.onnx --assume-opset 0", "0 is not in the range x>=1."),
+    "ml-opset-too-new": Row(
+        "m.onnx o.onnx --ml-opset 99",
+        f"--ml-opset 99: the installed onnx {onnx.__version__} knows ai.onnx.ml 1 to {onnx.helper.VERSION_TABLE[-1][3]}",
+    ),
+    "ml-opset-of-runtime": Row(
+        "m.onnx o.onnx --ml-opset 5 --for onnxruntime-1.16", "--ml-opset 5: ONNX Runtime 1.16 loads ai.onnx.ml up to 3"
+    ),
     "ir-version-too-low": Row("m.onnx o.onnx --ir-version 2", "--ir-version 2: this model needs at least IR version 3"),
     "ir-version-too-new": Row(
         "m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"
