@@ -13,6 +13,7 @@ from onnx import NodeProto, TensorProto
 from ..errors import Unconvertible
 from ..onnx_model.protos import reads
 from ..opsets.facts import GRAPH_HOLDERS
+from ..opsets.transitions import newest_opset
 from ..storage.payload import element_dtype
 from ..structure.declarations import show
 from .operators import Domain, Operators
@@ -228,7 +229,7 @@ class Editing(Stored):
 
     def _queue(self, proto: NodeProto, read: Sequence[str], where: list[Self], opset: int | None) -> None:
         """Put `proto`, which reads the values `read`, among the nodes that the rule at work made."""
-        opset = opset or self.written_for
+        opset = _known(opset or self.written_for)
         self._scope.model.new_uses.update(read)
         self._scope.register(proto, opset)
         made = type(self)(proto, self._scope, opset)
@@ -269,7 +270,7 @@ class Editing(Stored):
         del self.proto.attribute[:]
         for key, value in attributes.items():
             fill(self.proto.attribute.add(), key, value)
-        self.opset = opset or self.written_for
+        self.opset = _known(opset or self.written_for)
         self._scope.nodes_changed()
         self._scope.note_maker(self.proto)
         self._changed = True
@@ -308,6 +309,13 @@ class Editing(Stored):
         """Remove this node. Its outputs have to be made by nodes before or after it, or must not be read by anything."""
         self._scope.forget(self.proto)
         self._removed = self._changed = True
+
+
+def _known(opset: int) -> int:
+    """`opset`. Raises Unconvertible where the installed onnx does not know it: it could not say what a node of that opset is."""
+    if opset > newest_opset():
+        raise Unconvertible(f"its rewrite needs opset {opset}, which the installed onnx does not know", "pip install -U onnx")
+    return opset
 
 
 def _make_absent(names: MutableSequence[str], index: int) -> None:

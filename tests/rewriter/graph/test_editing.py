@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from helpers import assert_same, convert_version, model
 from onnx import TensorProto
+
+from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite.rewriter.graph import editing
 
 
 def test_a_node_that_shares_its_name_gets_another():
@@ -37,3 +41,16 @@ def test_integers_that_rules_bring_in_below_ir_4():
     constants = [node for node in older.graph.node if node.op_type == "Constant"]
     assert [node.attribute[0].t.data_type for node in constants] == [TensorProto.DOUBLE]
     onnx.checker.check_model(older, full_check=True)
+
+
+def test_a_form_that_the_installed_onnx_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GroupNorm of onnxruntime is written as GroupNormalization of opset 21."""
+    proto = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 18, "com.microsoft": 1]>
+        g (float[1,2,2,4] x, float[4] s, float[4] b) => (float[1,2,2,4] y)
+        { y = com.microsoft.GroupNorm <groups = 2, activation = 0, epsilon = 1e-5, channels_last = 1> (x, s, b) }"""
+    )
+    monkeypatch.setattr(editing, "newest_opset", lambda: 20)
+    message = "its rewrite needs opset 21, which the installed onnx does not know"
+    with pytest.raises(UnconvertibleError, match=message):
+        convert_version(proto, 18, options=Options(standard=True))
