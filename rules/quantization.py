@@ -31,6 +31,10 @@ _SCALE, _ZERO = 1, 2
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
 """The types in which a quotient is rounded to an integer."""
+_HAS_LINEAR = 10
+"""The opset that brought QuantizeLinear and DequantizeLinear."""
+_NATIVE = (TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32)
+"""The types that DequantizeLinear has had from its first version on."""
 _EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 _SIXTEEN_BITS = (TensorProto.UINT16, TensorProto.INT16)
 _FEW_BITS = RANGES.keys() - {*_EIGHT_BITS, *_SIXTEEN_BITS}
@@ -374,7 +378,8 @@ def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
 def _dequantize(node: Node, block: int = 0) -> None:
     """Turn the node into (x - zero) * scale, rounded once to the type of the scale.
 
-    The difference of 8-bit integers is exact in float16, that of 16-bit integers in float.
+    The difference of 8-bit integers is exact in float16, that of 16-bit integers in float. Numbers that a DequantizeLinear with the
+    scale 1 can make real are not cast: onnxruntime would fold stored weights, and quantize them anew, with one scale for all.
     """
     op = node.op
     require_finite_scale(node, _SCALE)
@@ -384,7 +389,8 @@ def _dequantize(node: Node, block: int = 0) -> None:
     data, scale, zero = _broadcast(node, block)
     if zero and source == TensorProto.INT32:
         data, zero = op.Sub(data, zero), ""
-    data = _cast(node, data, exact)
+    is_native = node.written_for >= _HAS_LINEAR and source in _NATIVE and exact == TensorProto.FLOAT
+    data = op.DequantizeLinear(data, op.const(1.0, exact), opset=_HAS_LINEAR) if is_native else _cast(node, data, exact)
     if zero:
         data = op.Sub(data, _cast(node, zero, exact))
     if exact == kind:

@@ -14,6 +14,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node, Shape
 from .shared.axes import from_the_front
+from .shared.draws import repeats_draws
 from .shared.scan_steps import axes_of_inputs, of_each, write_out
 
 MAX_STEPS = 16
@@ -143,7 +144,7 @@ def write_out_the_steps(node: Node) -> None:
     axes = axes_of_inputs(node, first, scanned)
     count = node.need_dimension(axes[0], first)
     backward = of_each(node, "scan_input_directions", scanned)
-    if not 0 < count <= MAX_STEPS:
+    if not 0 < count <= MAX_STEPS or repeats_draws(node.subgraphs()[0], count):
         _loop(node, body, count, axes, backward)
         return
     write_out(node, node.subgraphs()[0], count)

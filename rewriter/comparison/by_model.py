@@ -177,9 +177,8 @@ class _Judge:
         self._semantics = semantics
         self._is_thorough = is_thorough
         self._tries_edges = extras.edges
-        self._tries_optimizer = extras.optimizer and not any(
-            description.is_coarse or description.readings.has_halves for description in (models.before, models.after)
-        )
+        self._tries_optimizer = extras.optimizer
+        self._is_coarse = any(each.is_coarse or each.readings.has_halves for each in (models.before, models.after))
         self._evidence = Evidence(pair, tolerance, models.before.readings.spread)
         assert pair.costs is not None
         self._costs = pair.costs
@@ -243,7 +242,7 @@ class _Judge:
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "different":
             return self._unless_by_onnxruntime(found, runs)
         if engine == "onnxruntime" and isinstance(found, Comparison) and found.status == "equal" and self._tries_optimizer:
-            reason = difference_when_optimized(self._pair, runs)
+            reason = difference_when_optimized(self._pair, runs, self._is_coarse)
             return Comparison("different", found.runtime, reason) if reason else found
         return found
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
+from ...rules import static
 from ..engine import stamp
 from ..engine.conversion import Engine
 from ..engine.narrow_types import FLOAT32_FOR_BFLOAT16, Wishes, widen_types
 from ..engine.outcome import Outcome
-from ..engine.registry import registry
+from ..engine.registry import functions_in, registry, rules_of
 from ..engine.restrictions import UNRESTRICTED
 from ..engine.selection import Selection
 from ..errors import Blocker
 from ..graph.model import Model
+from ..opsets.facts import GRAPH_HOLDERS
 from ..storage.skeleton import Skeleton
 from ..structure import specialization
 from ..structure.survey import Survey
@@ -140,7 +142,7 @@ class Attempts:
         """Convert `model` once. Returns the outcome, and a Model that knows the types in the result."""
         with names_explained(model.survey.graphs):
             earlier: list[Outcome] = []
-            for first in (self._replace_foreign, self._widen_types):
+            for first in (self._write_out_bodies, self._replace_foreign, self._widen_types):
                 found = first(model, target)
                 if found is None:
                     continue
@@ -156,6 +158,16 @@ class Attempts:
                 outcome = found.followed_by(outcome)
             outcome.changes += write_versions(model.proto, model.domain_targets)
             return outcome, model
+
+    def _write_out_bodies(self, model: Model, target: int | None) -> Outcome | None:
+        """Write out the bodies that are known to run, for `static`, at the model's own opset; None where there are none.
+
+        Only after that can rules see which of their values are read once.
+        """
+        if not self._options.static or GRAPH_HOLDERS.isdisjoint(model.survey.operators):
+            return None
+        rules = registry.extended(rules_of(functions_in(static)))
+        return Engine(model, None, rules, self._selection, UNRESTRICTED).run()
 
     def _replace_foreign(self, model: Model, target: int | None) -> Outcome | None:
         """Replace operators of other domains at the model's own opset, before a conversion down; None where there is nothing to do.

@@ -49,10 +49,12 @@ class _Form(NamedTuple):
 def multiply_by_packed_weights(node: Node) -> None:
     """The weights become a stored tensor behind DequantizeLinear, and the node MatMul by their Transpose, and Add of the bias.
 
-    With accuracy_level=4 onnxruntime rounds the other operand to 8 bits; the result does not.
+    With accuracy_level=4 onnxruntime rounds the other operand to 8 bits; the result does not. Where a block is a whole row, the
+    weights are computed by arithmetic: of a DequantizeLinear, onnxruntime would make a MatMulNBits with accuracy_level=4.
     """
     op, form = node.op, _form(node)
-    weights = _arithmetic(node, form) if _is_irregular(node, form) else _dequantized(node, form)
+    is_whole = form.blocks == 1 and not _stays_packed(node, form)
+    weights = _arithmetic(node, form) if is_whole or _is_irregular(node, form) else _dequantized(node, form)
     if form.stored != form.columns:
         weights = op.Slice(weights, op.int64([0]), op.int64([form.columns]), op.int64([1]))
     product = op.MatMul(node.input(_A), op.Transpose(weights, perm=[1, 0]))
@@ -83,6 +85,11 @@ def _is_irregular(node: Node, form: _Form) -> bool:
     return node.has_input(_GROUPS) and not _is_regular(node, form)
 
 
+def _stays_packed(node: Node, form: _Form) -> bool:
+    """Whether the target has integers of 4 bits, which DequantizeLinear reads by blocks."""
+    return form.bits == 4 and node.target >= 21
+
+
 def _is_regular(node: Node, form: _Form) -> bool:
     """Whether the columns belong to the blocks in which they are."""
     groups = node.constant(_GROUPS)
@@ -92,7 +99,7 @@ def _is_regular(node: Node, form: _Form) -> bool:
 def _dequantized(node: Node, form: _Form) -> str:
     """The weights, of shape [N, stored], by DequantizeLinear: of blocks, or of each block as a row of its own."""
     op, zeros = node.op, _zero_points(node, form)
-    if form.bits == 4 and node.target >= 21:
+    if _stays_packed(node, form):
         stored = _weights(node, form, [form.rows, form.stored], is_packed=True)
         scale, zero = _shaped(node, _SCALES, [form.rows, form.blocks]), op.const(zeros, TensorProto.UINT4)
         return op.DequantizeLinear(stored, scale, zero, axis=1, block_size=form.block)

@@ -48,11 +48,11 @@ def leaky_relu_of_real_numbers(node: Node) -> None:
 def softmax_of_real_numbers(node: Node) -> None:
     """The node becomes DequantizeLinear, Softmax and QuantizeLinear. Its attribute `opset` says which Softmax it is.
 
-    Before opset 13, that is the one over all axes from `axis` on.
+    Before opset 13, that is the one over all axes from `axis` on; without `axis`, over the last one in all opsets.
     """
     opset, op = node.attr("opset"), node.op
     value = dequantized(node, 0, 1, 2)
-    axis = node.attr("axis", -1 if opset >= 13 else 1)
+    axis = node.attr("axis", -1)
     value = op.Softmax(value, axis=axis) if opset >= 13 else op.Softmax(value, axis=axis, opset=max(opset, 11))
     node.give(quantized(node, value, 3, 4, node.need_elem_type()))
 

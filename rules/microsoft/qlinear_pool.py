@@ -1,6 +1,7 @@
 """QLinearAveragePool and QLinearGlobalAveragePool as ONNX's pooling between DequantizeLinear and QuantizeLinear.
 
-With channels_last=1 the channels are the last axis, and Transposes put them where ONNX has them.
+With channels_last=1 the channels are the last axis, and Transposes put them where ONNX has them: they move the integers, since
+onnxruntime 1.32 does not load a Transpose of real numbers behind DequantizeLinear of int8 from opset 21 on.
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.QLinearAveragePool
 """
 
@@ -33,10 +34,10 @@ def pool_all_real_numbers(node: Node) -> None:
 
 
 def _pool(node: Node, op_type: str, attributes: dict[str, object]) -> None:
-    value = dequantized(node, 0, 1, 2)
-    if node.attr("channels_last", 0):
-        rank = node.need_rank()
-        value = channels_last(node, getattr(node.op, op_type)(channels_first(node, value, rank), **attributes), rank)
-    else:
-        value = getattr(node.op, op_type)(value, **attributes)
-    node.give(quantized(node, value, 3, 4, node.need_elem_type()))
+    kind, is_last = node.need_elem_type(), bool(node.attr("channels_last", 0))
+    rank = node.need_rank() if is_last else 0
+    if is_last:
+        node.set_input(0, channels_first(node, node.input(0), rank))
+    value = getattr(node.op, op_type)(dequantized(node, 0, 1, 2), **attributes)
+    integers = quantized(node, value, 3, 4, kind)
+    node.give(channels_last(node, integers, rank) if is_last else integers)

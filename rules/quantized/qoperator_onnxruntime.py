@@ -77,7 +77,9 @@ def average_of_all(node: Node) -> None:
 @respell("QuantizeLinear", opset=13, steps=True)
 def softmax(node: Node) -> None:
     """A Softmax over one axis, of dequantized values, becomes a QLinearSoftmax."""
-    if node.target >= _OVER_ONE_AXIS:
+    found = between_scales.computed(node, "Softmax")
+    x = None if found is None else between_scales.operand(node, found.by.input(0))
+    if node.target >= _OVER_ONE_AXIS and x is not None and _is_positive(node, x.scale):
         _change(node, "Softmax", "QLinearSoftmax", "axis")
     if node.op_type == "QLinearSoftmax":
         node.set_attr("opset", _OVER_ONE_AXIS)
@@ -91,6 +93,12 @@ def concatenation(node: Node) -> None:
     if found is not None and parts is not None:
         operands = between_scales.inputs(node, found.made)[1:] + parts
         node.become.of(DOMAIN, 1).QLinearConcat(*operands, axis=found.by.attr("axis"))
+
+
+def _is_positive(node: Node, scale: str) -> bool:
+    """Whether a scale is known to be positive, as the kernel of QLinearSoftmax wants that of its input."""
+    value = node.constant(scale)
+    return value is not None and bool((value > 0).all())
 
 
 def _combine(node: Node, op_type: str, name: str) -> None:

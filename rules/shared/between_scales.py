@@ -84,9 +84,11 @@ def bias(node: Node, name: str, left: Quantized, right: Quantized, made: Quantiz
     if found is None or found.op_type != "DequantizeLinear":
         return _rounded(node, name, steps, node.constant(made.scale))
     own, rank = found.constant(1), found.rank()
+    if rank is None or (rank == 0 and steps.size > 1):
+        return None
     if found.elem_type() != TensorProto.INT32 or shifts(found, 2) or own is None or own.size not in (1, steps.size):
         return None
-    if own.size > 1 and (rank is None or found.attr("axis", 1) % rank != rank - 1 or found.attr("block_size", 0)):
+    if own.size > 1 and (found.attr("axis", 1) % rank != rank - 1 or found.attr("block_size", 0)):
         return None
     return found.input(0) if np.allclose(own.reshape(-1), steps, rtol=_SAME, atol=0) else None
 
@@ -116,12 +118,27 @@ def _parameters(found: Node) -> tuple[str, str]:
 
 
 def inputs(node: Node, *values: Quantized) -> list[str]:
-    """The integers, scale and zero point of each value, as quantized operators take them: a zero point of 0 is stated."""
-    return [name for value in values for name in (value.data, value.scale, _zero(node, value))]
+    """The integers, scale and zero point of each value, as quantized operators take them: a zero point of 0 is stated, and what is
+    one for all is a scalar.
+    """
+    return [name for value in values for name in (value.data, _scalar(node, value.scale), _zero(node, value))]
 
 
 def _zero(node: Node, value: Quantized) -> str:
-    return value.zero or node.op.const(np.zeros(node.need_shape(value.scale)), value.kind)
+    if value.zero:
+        return _scalar(node, value.zero)
+    shape = node.need_shape(value.scale)
+    return node.op.const(np.zeros([] if shape == (1,) else shape), value.kind)
+
+
+def _scalar(node: Node, name: str) -> str:
+    """A scale or zero point; a vector of one element as a scalar, since most kernels take no other."""
+    if node.shape(name) != (1,):
+        return name
+    value = node.constant(name)
+    return (
+        node.op.Reshape(name, node.op.int64([])) if value is None else node.op.const(value.reshape(()), node.need_elem_type(name))
+    )
 
 
 def _is_idle(node: Node, bound: Node, made: Quantized) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from onnx import GraphProto
 
 from ...rewriter.graph.node import Node, Subgraph
+from .draws import repeats_draws
 from .written_out import nodes_within
 
 FIRST = 2
@@ -20,7 +21,8 @@ MOST_NODES = 64
 
 
 def few_turns(node: Node, body: Subgraph, most: int = MOST_NODES, unknown: int = 1) -> int | None:
-    """The number of iterations of `node`, a Loop; None where it is unknown, or where they would make more than `most` nodes.
+    """The number of iterations of `node`, a Loop; None where it is unknown, where they would make more than `most` nodes, or where
+    copies of the body would draw the same random numbers.
 
     Loops in the body make `unknown` turns where their number is not known.
     """
@@ -32,7 +34,8 @@ def few_turns(node: Node, body: Subgraph, most: int = MOST_NODES, unknown: int =
     goes_on = starts and _goes_on(body)
     stacks = len(graph.output) > len(graph.input) - 1
     too_many = turns * nodes_within(body, unknown) > most or (stacks and turns == 0)
-    return None if not goes_on or too_many or len(graph.input) != len(node.inputs) else turns
+    is_odd = len(graph.input) != len(node.inputs) or repeats_draws(body, turns)
+    return None if not goes_on or too_many or is_odd else turns
 
 
 def _is_true(place: Node | Subgraph, name: str) -> bool:

@@ -78,7 +78,10 @@ def _zero_of_each(node: Node, index: int, scale: int) -> str:
 
 
 def _bias(node: Node, index: int, scales: tuple[int, int]) -> str:
-    """Input `index`, of steps that are the product of the two scales, as real numbers."""
+    """Input `index`, of steps that are the product of the two scales, as real numbers.
+
+    That of a QGemm may have fewer columns than there are scales, and is multiplied by them then.
+    """
     lengths = [of_each(node, scale) for scale in scales]
     names = [node.input(scale) if length else scalar(node, scale) for scale, length in zip(scales, lengths, strict=True)]
     axis = (node.rank(index) or 1) - 1 if any(lengths) else None
@@ -87,4 +90,7 @@ def _bias(node: Node, index: int, scales: tuple[int, int]) -> str:
         steps = node.op.Mul(*names)
     else:
         steps = node.op.const(known[0] * known[1], TensorProto.FLOAT)
+    columns = max(length or 0 for length in lengths)
+    if columns and (node.shape(index) or (None,))[-1] != columns:
+        return node.op.Mul(node.op.Cast(node.input(index), to=TensorProto.FLOAT), steps)
     return node.op.DequantizeLinear(node.input(index), steps, axis=axis, opset=_SCALE_OF_EACH)

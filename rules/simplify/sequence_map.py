@@ -10,6 +10,7 @@ from onnx import GraphProto, helper
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Subgraph
+from ..shared.draws import repeats_draws
 from ..shared.sequence_origin import elements
 from ..shared.written_out import nodes_within
 
@@ -31,6 +32,8 @@ def inline_body(node: Node) -> None:
     if count == 0:
         _map_nothing(node, body)
         return
+    if repeats_draws(inner, count):
+        raise NotSimplified("copies of its body would draw the same random numbers, from the seed in it")
     _require_plain(body)
     stored = inner.move_initializers()
     results = [_copy_body(node, inner, {**stored, **bound}) for bound in arguments]

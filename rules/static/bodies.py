@@ -10,6 +10,7 @@ from ...rewriter.engine.registry import respell
 from ...rewriter.graph.node import Node
 from ..shared import scan_steps
 from ..shared.branches import branch_that_runs, put_in_place
+from ..shared.draws import repeats_draws
 from ..shared.loop_turns import few_turns, write_out
 from ..shared.written_out import nodes_within
 
@@ -39,5 +40,7 @@ def steps(node: Node) -> None:
     """A Scan over a known length becomes its steps, one after the other."""
     body = node.subgraphs()[0]
     count = scan_steps.count_of(node)
-    if count and not body.proto.sparse_initializer and count * nodes_within(body, unknown=_MOST_NODES) <= _MOST_NODES:
+    if not count or body.proto.sparse_initializer or repeats_draws(body, count):
+        return
+    if count * nodes_within(body, unknown=_MOST_NODES) <= _MOST_NODES:
         scan_steps.write_out(node, body, count)

@@ -10,6 +10,9 @@ from ...rewriter.graph.node import Node
 _MOST = 1024
 """The elements of a value up to which it is stored: more are hardly a shape, and would make the file larger."""
 
+_HAS_INTEGERS = 9
+"""The opset from which on a Constant holds integers."""
+
 
 @respell("CastLike", opset=13, exact=True)
 def cast(node: Node) -> None:
@@ -22,6 +25,14 @@ def cast(node: Node) -> None:
 @respell(EVERY_OPERATOR, opset=13, exact=True)
 def stored(node: Node) -> None:
     """A node that gives the same few integers or booleans in every run, such as a Shape of fixed lengths, becomes a Constant."""
-    value = node.constant(node.output(0)) if node.inputs and len(node.outputs) == 1 else None
+    value = node.constant(node.output(0)) if node.inputs and len(node.outputs) == 1 and not _is_stored(node) else None
     if value is not None and value.dtype.kind in "iub" and value.size <= _MOST:
         node.fold()
+
+
+def _is_stored(node: Node) -> bool:
+    """Whether the node is a Cast of doubles that stand for its integers, which a Constant below opset 9 cannot hold."""
+    if node.target >= _HAS_INTEGERS or node.op_type != "Cast":
+        return False
+    stored = node.maker()
+    return stored is not None and stored.op_type == "Constant"

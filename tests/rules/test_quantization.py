@@ -169,7 +169,7 @@ def test_zero_points_of_0_leave_no_node():
     assert [node.op_type for node in nodes] == ["Unsqueeze", "Reshape", "Div", "QuantizeLinear", "Reshape"]
     text = "g (int8[8,2] x, float[2] s) => (float[8,2] y) <int8[2] z = {0, 0}> { y = DequantizeLinear (x, s, z) }"
     nodes = convert_version(model(text, 13), 12).model.graph.node
-    assert [node.op_type for node in nodes] == ["Cast", "Mul"]
+    assert [node.op_type for node in nodes] == ["DequantizeLinear", "Mul"]
 
 
 @pytest.mark.parametrize("target", [22, 21, 20])
@@ -378,8 +378,8 @@ REWRITES = [
         21,
         20,
         "g (int8[8,N] x, int8[2,N] z) => (float[8,N] y) <float[2,1] s = {0.5, 2}> { y = DequantizeLinear <axis = 0, block_size = 4> (x, s, z) }",
-        """<int64[1] v1 = {1}, int64[3] v3 = {2,4,-1}, float[2,1,1] v8 = {0.5, 2}, int64[2] v10 = {8,-1}>
-        { v2 = Unsqueeze (z, v1) v4 = Reshape (x, v3) v5 = Cast <to = 1> (v4) v6 = Cast <to = 1> (v2) v7 = Sub (v5, v6)
+        """<int64[1] v1 = {1}, int64[3] v3 = {2,4,-1}, float one = {1}, float[2,1,1] v8 = {0.5, 2}, int64[2] v10 = {8,-1}>
+        { v2 = Unsqueeze (z, v1) v4 = Reshape (x, v3) v5 = DequantizeLinear (v4, one) v6 = Cast <to = 1> (v2) v7 = Sub (v5, v6)
           v9 = Mul (v7, v8) y = Reshape (v9, v10) }""",
     ),
     (
@@ -424,7 +424,7 @@ REWRITES = [
         13,
         12,
         "g (int8[2,3] x) => (float[2,3] y) <float[2] s = {1, 2}> { y = DequantizeLinear <axis = 0> (x, s) }",
-        "<float[2,1] v2 = {1, 2}> { v1 = Cast <to = 1> (x) y = Mul (v1, v2) }",
+        "<float one = {1}, float[2,1] v2 = {1, 2}> { v1 = DequantizeLinear (x, one) y = Mul (v1, v2) }",
     ),
     (
         "quantization.round_and_clip",

@@ -261,3 +261,10 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+def test_draws_from_a_seed_are_not_repeated() -> None:
+    text = """g (float[2] s, float[3,2] x) => (float[2] t, float[3,2] y) { t, y = Scan <num_scan_inputs = 1,
+        body = b (float[2] e, float[2] a) => (float[2] d, float[2] c) { d = Neg (e) r = RandomUniformLike <seed = 1.0> (a) c = Add (r, a) }> (s, x) }"""
+    nodes = convert_version(model(text, 11), 7, compare="off").model.graph.node
+    assert "Loop" in {node.op_type for node in nodes}

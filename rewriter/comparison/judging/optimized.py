@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,18 +17,25 @@ _MOST = 12
 """The number of inputs on which the models are run. They are spread, so that branches and bodies are run, too."""
 _RELATIVE = 0.01
 """How far a float may be from the other, in relation to the largest: the optimizer changes last bits, of which many may gather."""
+_COARSELY, _STEPS = 0.25, 16
+"""As `_RELATIVE`, and the steps of 8 bits, where models compute in 16-bit floats or with quantized numbers: what is in other words
+then need not be rounded alike.
+"""
 _OF_INPUTS = 1e-4
 """How far it may be in relation to the largest input: what cancels leaves noise, which another kernel makes anew."""
 _SHARE = 0.5
 """The share of the elements that are others where a node was folded wrongly; last bits turn a few integers over."""
 
 
-def difference_when_optimized(pair: Pair, runs: list[Run]) -> str:
-    """What the result gives with the optimizer, and gives not without it, nor the original with it; "" for nothing."""
+def difference_when_optimized(pair: Pair, runs: list[Run], is_coarse: bool) -> str:
+    """What the result gives with the optimizer, and gives not without it, nor the original with it; "" for nothing.
+
+    `is_coarse` says that the models compute in 16-bit floats or with quantized numbers.
+    """
     usual = [run for run in runs if not run.doubt and run.decides != "odd"]
     runs = pair.affordable(OPTIMIZED, usual[:: math.ceil(len(usual) / _MOST) or 1])
     before = pair.run_again(OPTIMIZED, runs) if runs else []
-    runs = [run for run, again in zip(runs, before, strict=True) if _is_undisturbed(run, again)]
+    runs = [run for run, again in zip(runs, before, strict=True) if _is_undisturbed(run, again, is_coarse)]
     plain = pair.run_again("onnxruntime", runs, pair.result) if runs else []
     answers = pair.run_again(OPTIMIZED, runs, pair.result) if runs else []
     for run, without, answer in zip(runs, plain, answers, strict=True):
@@ -34,21 +43,22 @@ def difference_when_optimized(pair: Pair, runs: list[Run]) -> str:
             continue
         if isinstance(answer, Failure) and answer.kind in ("invalid", "runtime") and answer.certain:
             return f"with its optimizer, onnxruntime runs the original but not the result: {explain(answer)}"
-        if isinstance(answer, Outputs) and (name := _unlike(run, without, answer)):
+        if isinstance(answer, Outputs) and (name := _unlike(run, without, answer, is_coarse)):
             return f"output '{name}' differs where onnxruntime's optimizer is on, as it is by default, and not where it is off"
     return ""
 
 
-def _is_undisturbed(run: Run, again: Outputs | Failure) -> bool:
+def _is_undisturbed(run: Run, again: Outputs | Failure, is_coarse: bool) -> bool:
     """Whether the original gives the same with the optimizer."""
-    return isinstance(again, Outputs) and not _unlike(run, run.outputs, again)
+    return isinstance(again, Outputs) and not _unlike(run, run.outputs, again, is_coarse)
 
 
-def _unlike(run: Run, one: Outputs, other: Outputs) -> str:
+def _unlike(run: Run, one: Outputs, other: Outputs, is_coarse: bool) -> str:
     """The first output that is not alike, on the inputs of `run`; "" where all are."""
     noise = _OF_INPUTS * max((_largest(value) for value in run.inputs.values()), default=0.0)
     pairs = zip(one.names, one.values, other.values, strict=True)
-    return next((name for name, value, again in pairs if not _are_alike(value, again, noise)), "")
+    are_alike = partial(_are_coarsely_alike if is_coarse else _are_alike, noise=noise)
+    return next((name for name, value, again in pairs if not _are_all(are_alike, value, again)), "")
 
 
 def _largest(value: Any) -> float:
@@ -58,13 +68,27 @@ def _largest(value: Any) -> float:
     return float(np.max(np.abs(value[np.isfinite(value)].astype(np.float64)), initial=0))
 
 
-def _are_alike(one: Any, other: Any, noise: float) -> bool:
+def _are_all(are_alike: Callable[[np.ndarray, np.ndarray], bool], one: Any, other: Any) -> bool:
+    """Whether two outputs, or all elements of two sequences, are alike."""
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(_are_alike(*pair, noise) for pair in zip(one, other, strict=True))
+        return len(one) == len(other) and all(_are_all(are_alike, *pair) for pair in zip(one, other, strict=True))
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return type(one) is type(other)
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
+    return one.dtype == other.dtype and one.shape == other.shape and are_alike(one, other)
+
+
+def _are_coarsely_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:
+    """As `_are_alike`, where numbers are rounded coarsely: some may be infinite on one side alone."""
+    if one.dtype.kind not in "iuf" or not one.size:
+        return True
+    values, others = one.astype(np.float64), other.astype(np.float64)
+    finite = np.isfinite(values) & np.isfinite(others)
+    values, others = values[finite], others[finite]
+    far = _STEPS if one.dtype.kind != "f" else max(_COARSELY * np.max(np.abs(values), initial=0), noise)
+    return not values.size or bool(np.mean(np.abs(values - others) > far) < _SHARE)
+
+
+def _are_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:
     if one.dtype.kind == "V" or not one.size:  # bfloat16 and float8 round coarsely
         return True
     if one.dtype.kind != "f":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from contrib import RANDOM, STANDARD, assert_standard, contrib_model, normal, operators, refused
 from helpers import known, run
@@ -110,3 +111,14 @@ def test_an_operand_that_onnxruntime_rounds():
     exact = inputs["a"] @ ((values - 8) * stored["s"][:, :, None]).reshape(5, 256).T
     np.testing.assert_allclose(run(result, inputs)[0], exact, rtol=1e-4, atol=1e-4)
     assert np.abs(run(proto, inputs)[0] - exact).max() < 0.02 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize(("bits", "target"), [(8, 18), (8, 21), (4, 13)])
+def test_blocks_of_whole_rows_are_not_rounded_by_the_optimizer(bits: int, target: int) -> None:
+    """Of a DequantizeLinear for each row, onnxruntime by default makes a MatMulNBits that rounds its operand to 8 bits."""
+    stored, inputs = quantized(bits, 64, 64), {"a": normal(3, 64)}
+    result = assert_standard(
+        text(bits, 64, 64, "a, w, s"), inputs, "float[3,5] y", constants=stored, targets=(target,), rtol=1e-4, atol=1e-4
+    )
+    (found,) = onnxruntime.InferenceSession(result.SerializeToString()).run(None, inputs)
+    np.testing.assert_allclose(found, run(result, inputs)[0], rtol=1e-4, atol=1e-4)

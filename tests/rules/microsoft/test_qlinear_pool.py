@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from contrib import assert_standard, operators, refused, whole
 
@@ -46,3 +47,14 @@ def test_average_of_everything(shape, last):
     node = f"y = com.microsoft.QLinearGlobalAveragePool <channels_last = {last}> (x, s, z, t, w)"
     y = (2, 1, 1, 3) if last else (2, 3, 1, 1)
     assert_standard(node, {"x": whole(np.uint8, *shape)}, f"uint8[{','.join(map(str, y))}] y", constants=STORED, atol=1)
+
+
+@pytest.mark.parametrize("target", [18, 21])
+def test_integers_with_the_channels_last_are_moved(target: int) -> None:
+    """onnxruntime 1.32, as it is by default, does not load a Transpose of what DequantizeLinear makes of int8 from opset 21 on."""
+    stored = {name: value.astype(np.int8) if value.dtype == np.uint8 else value for name, value in STORED.items()}
+    node = "y = com.microsoft.QLinearGlobalAveragePool <channels_last = 1> (x, s, z, t, w)"
+    inputs = {"x": whole(np.int8, 1, 4, 4, 3)}
+    result = assert_standard(node, inputs, "int8[1,1,1,3] y", constants=stored, targets=(target,), atol=1)
+    assert operators(result) == ["Transpose", "DequantizeLinear", "GlobalAveragePool", "QuantizeLinear", "Transpose"]
+    onnxruntime.InferenceSession(result.SerializeToString())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from helpers import assert_rewrites, model, run
 from onnx import ModelProto, parser
@@ -103,7 +104,7 @@ def test_what_stays(text: str, options: Options) -> None:
     assert [node.op_type for node in result.graph.node] == [node.op_type for node in given.graph.node]
 
 
-@pytest.mark.parametrize(("text", "kept"), [(PLAIN, 2), (CONV, 1)], ids=["one scale", "a scale for each channel"])
+@pytest.mark.parametrize(("text", "kept"), [(PLAIN, 2), (CONV, 3)], ids=["one scale", "a scale for each channel"])
 def test_an_older_opset_has_one_scale_for_all_channels(text: str, kept: int) -> None:
     given = model(text, 11)
     result = convert_version(given, 10, options=QDQ).model
@@ -112,6 +113,32 @@ def test_an_older_opset_has_one_scale_for_all_channels(text: str, kept: int) -> 
     assert operators.count("DequantizeLinear") == kept
     inputs = {"x": np.array([9, 200, 0, 77], np.uint8).reshape(1, 1, 2, 2)}
     np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
+
+
+@pytest.mark.parametrize("c", ["int32 c = {1209}", "int32[1] c = {1209}", "int32[2,1] c = {1209,-500}"])
+def test_a_bias_of_other_columns_than_the_scales(c: str) -> None:
+    text = f"""<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> g (uint8[2,3] x) => (uint8[2,2] y) <{PARAMETERS},
+        int8[3,2] w = {{1,-2,3,4,5,-6}}, float[2] u = {{0.5,0.25}}, int8[2] q = {{0,0}}, {c}>
+        {{ y = com.microsoft.QGemm (x, s, z, w, u, q, c, t, r) }}"""
+    given = parser.parse_model(text)
+    result = convert_version(given, 17, options=QDQ).model
+    inputs = {"x": np.arange(6, dtype=np.uint8).reshape(2, 3)}
+    np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
+    assert convert_version(result, 17, options=QDQ).model == result
+    convert_version(result, 17, options=Options(quantization="qoperator"))
+
+
+@pytest.mark.parametrize("target", [11, 12])
+def test_scales_of_each_channel_stay_apart_in_the_default_session(target: int) -> None:
+    """onnxruntime folds weights that are computed, and quantizes them with one scale for all."""
+    text = """g (uint8[1,1,1,4] x) => (uint8[1,2,1,4] y) <float s = {0.01}, uint8 z = {0}, int8[2,1,1,1] w = {100,100},
+        float[2] u = {0.0001,1}, int8[2] q = {0,0}, float t = {0.001}>
+        { a = DequantizeLinear (x, s, z) c = DequantizeLinear <axis = 0> (w, u, q) d = Conv (a, c) y = QuantizeLinear (d, t, z) }"""
+    given = model(text, 13)
+    result = convert_version(given, target).model
+    inputs = {"x": np.array([10, 50, 100, 200], np.uint8).reshape(1, 1, 1, 4)}
+    (found,) = onnxruntime.InferenceSession(result.SerializeToString()).run(None, inputs)
+    np.testing.assert_array_equal(found, [[[[1, 5, 10, 20]], [[255, 255, 255, 255]]]])
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import onnxruntime
 import pytest
 from helpers import model, run
 
@@ -46,6 +49,10 @@ STAYS = {
     "other types": TEXTS["QLinearAdd"]
     .replace("uint8[N,2,4,4] o", "int8[N,2,4,4] o")
     .replace("d = DequantizeLinear (o, t, r)", "d = DequantizeLinear (o, t)"),
+    "a bias for all columns": LINEAR.replace("float[2] b = {3,-4}", "int32 i = {3}, float v = {0.25}").replace(
+        "e = Gemm", "b = DequantizeLinear (i, v) e = Gemm"
+    ),
+    "a softmax of a negative scale": TEXTS["QLinearSoftmax"].replace(f"<{PARAMETERS}>", FINE.replace("s = {", "s = {-")),
     "a real number": BOTH + "n = Neg (d) e = Add (a, n)" + TAIL,
 }
 
@@ -85,3 +92,12 @@ def test_below_13_softmax_is_over_several_axes() -> None:
     assert "QLinearSoftmax" not in {
         node.op_type for node in convert_version(model(text, 11), 11, options=QOPERATOR).model.graph.node
     }
+
+
+@pytest.mark.parametrize("name", ["QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearConcat"])
+def test_vectors_of_one_become_scalars(name: str) -> None:
+    """The kernels take scalars only, and DequantizeLinear both."""
+    given = model(re.sub(r"(float|uint8) ([a-z] = )", r"\1[1] \2", TEXTS[name].replace(f"<{PARAMETERS}>", FINE)), 17)
+    result = convert_version(given, 17, options=QOPERATOR).model
+    assert [node.op_type for node in result.graph.node] == [name]
+    onnxruntime.InferenceSession(result.SerializeToString())

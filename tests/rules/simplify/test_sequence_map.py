@@ -39,3 +39,11 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+def test_draws_from_a_seed_are_not_repeated() -> None:
+    text = """g (float[2] x) => (float[4] y) { s = SequenceConstruct (x, x)
+        t = SequenceMap <body = b (float[2] v) => (float[2] w) { w = RandomUniformLike <seed = 1.0> (v) }> (s)
+        y = ConcatFromSequence <axis = 0> (t) }"""
+    result = convert_version(model(text, 17), 17)
+    assert "copies of its body would draw the same random numbers" in str([*result.report.remarks])

@@ -99,3 +99,30 @@ def test_a_body_with_weights_of_its_own() -> None:
     inputs = {"x": np.float32([1.5, -2]), "s": np.float32([[1, 2], [-3, 4], [5, 6.5]])}
     for left, right in zip(run(given, inputs), run(result, inputs), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        LOOP.replace("Abs (v)", "RandomUniformLike <seed = 1.0> (v)"),
+        SCAN.replace("Mul (w, e)", "RandomUniformLike <seed = 1.0> (v)"),
+    ],
+)
+def test_draws_from_a_seed_are_not_repeated(given: str) -> None:
+    result = convert_version(model(given, 18), 18, options=STATIC).model
+    assert {"Loop", "Scan"} & {node.op_type for node in result.graph.node}
+
+
+def test_a_value_that_grows_with_the_turns() -> None:
+    text = """g (float[2] x) => (float[16] y) <int64 n = {3}, bool c = {1}> { y = Loop (n, c, x)
+        <body = b (int64 i, bool d, float[M] a) => (bool e, float[K] f) { e = Identity (d) f = Concat <axis = 0> (a, a) }> }"""
+    result = convert_version(model(text, 18), 18, options=STATIC).model
+    assert [node.op_type for node in result.graph.node] == ["Concat"] * 3
+
+
+def test_what_is_written_out_is_spelled_as_the_options_ask() -> None:
+    text = """g (uint8[2,3] x) => (uint8[2,3] y) <float s = {0.1}, uint8 z = {3}, int64 n = {3}, bool c = {1}> { y = Loop (n, c, x)
+        <body = b (int64 i, bool d, uint8[2,3] v) => (bool e, uint8[2,3] r)
+        { e = Identity (d) a = DequantizeLinear (v, s, z) f = Add (a, a) r = QuantizeLinear (f, s, z) }> }"""
+    result = convert_version(model(text, 18), 18, options=Options(static=True, quantization="qoperator")).model
+    assert [node.op_type for node in result.graph.node] == ["QLinearAdd"] * 3

@@ -43,3 +43,12 @@ def test_real_numbers_and_large_values_stay() -> None:
         { e = Sqrt (h) y = Mul (x, e) z = Range (o, n, k) }"""
     result = convert_version(model(text, 18), 18, options=STATIC).model
     assert [node.op_type for node in result.graph.node] == ["Sqrt", "Mul", "Range"]
+
+
+@pytest.mark.parametrize("target", [7, 8])
+def test_sizes_before_constants_of_integers(target: int) -> None:
+    """Below opset 9 a Constant holds floats only, and a Cast of doubles stands for integers."""
+    given = model("g (float[2,3] x) => (int64[2] y) { s = Shape (x) y = Identity (s) }", 8, 3)
+    result = convert_version(given, target, options=STATIC).model
+    np.testing.assert_array_equal(run(result, {"x": np.zeros((2, 3), np.float32)})[0], [2, 3])
+    assert convert_version(result, target, options=STATIC).model == result
