@@ -20,6 +20,7 @@ from ..errors import InvalidModelError
 from ..execution.budget import Budget
 from ..execution.engines import installed
 from ..execution.model_client import lent_worker
+from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import only_moves
 from ..opsets import facts
@@ -348,7 +349,7 @@ class _Judge:
         found = self._compare(*paths, replace(self._settings.tolerance, inexact=False, steps=False))
         stayed = not region.rewritten or only_moves(region.old, region.new, region.renamed)
         if found.status == "different" and self._settings.tolerance.inexact and not stayed:
-            may_step = self._settings.tolerance.steps and any(map(_may_step, (*region.old, *region.new)))
+            may_step = self._settings.tolerance.steps and any(map(_may_step, with_inner((*region.old, *region.new))))
             found = self._compare(*paths, replace(self._settings.tolerance, steps=may_step))
         elif found.last_bits and stayed:
             found = self._compare(*paths, of_other_kernels(self._settings.tolerance))

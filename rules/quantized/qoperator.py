@@ -25,33 +25,21 @@ _MOVES_ALL_TYPES = 13
 @respell("QuantizeLinear", opset=10, steps=True)
 def convolution(node: Node) -> None:
     """A Conv of dequantized x and weights, whose result is quantized, becomes a QLinearConv."""
-    found = between_scales.computed(node, "Conv")
-    if found is None:
+    found = between_scales.product(node, "Conv", lambda conv: 0)
+    bias = None if found is None else between_scales.bias(node, found)
+    if found is None or bias is None:
         return
-    conv, made = found
-    x, weights = between_scales.operand(node, conv.input(0)), between_scales.in_columns(node, conv.input(1), axis=0)
-    if x is None or weights is None or not between_scales.has_kernel(x, weights, made):
-        return
-    bias = between_scales.bias(node, conv.input(2), x, weights, made) if conv.has_input(2) else ""
-    if bias is None:
-        return
-    operands = between_scales.inputs(node, x, weights) + between_scales.inputs(node, made)[1:]
-    node.become.QLinearConv(*operands, *([bias] if bias else []), **attributes_of(conv, CONVOLUTION))
+    operands = between_scales.inputs(node, found.left, found.right) + between_scales.inputs(node, found.made)[1:]
+    node.become.QLinearConv(*operands, *([bias] if bias else []), **attributes_of(found.by, CONVOLUTION))
 
 
 @respell("QuantizeLinear", opset=10, steps=True)
 def product(node: Node) -> None:
     """A MatMul of dequantized matrices, whose result is quantized, becomes a QLinearMatMul."""
-    found = between_scales.computed(node, "MatMul")
-    if found is None:
-        return
-    matmul, made = found
-    a, b = between_scales.operand(node, matmul.input(0)), between_scales.operand(node, matmul.input(1))
-    if matmul.rank(1) == _MATRIX:
-        b = between_scales.in_columns(node, matmul.input(1), axis=1)
-    if a is None or b is None or not between_scales.has_kernel(a, b, made):
-        return
-    node.become.QLinearMatMul(*between_scales.inputs(node, a, b), *between_scales.inputs(node, made)[1:])
+    found = between_scales.product(node, "MatMul", lambda matmul: 1 if matmul.rank(1) == _MATRIX else None)
+    if found is not None:
+        operands = between_scales.inputs(node, found.left, found.right) + between_scales.inputs(node, found.made)[1:]
+        node.become.QLinearMatMul(*operands)
 
 
 @respell("QuantizeLinear", opset=13, exact=True)

@@ -20,20 +20,15 @@ _OVER_ONE_AXIS = 13
 @respell("QuantizeLinear", opset=10, steps=True)
 def linear(node: Node) -> None:
     """A Gemm of dequantized matrices, whose result is quantized, becomes a QGemm."""
-    found = between_scales.computed(node, "Gemm")
+    found = between_scales.product(node, "Gemm", lambda gemm: 0 if gemm.attr("transB", 0) else 1)
     if found is None or found.by.attr("alpha", 1.0) != 1.0 or found.by.attr("beta", 1.0) != 1.0:
         return
-    gemm, made = found
-    b_is_turned = gemm.attr("transB", 0)
-    a = between_scales.operand(node, gemm.input(0))
-    b = between_scales.in_columns(node, gemm.input(1), axis=0 if b_is_turned else 1)
-    if a is None or b is None or not between_scales.has_kernel(a, b, made):
-        return
-    bias = between_scales.bias(node, gemm.input(2), a, b, made) if gemm.has_input(2) else ""
+    bias = between_scales.bias(node, found)
     if bias is None:
         return
-    operands = [*between_scales.inputs(node, a, b), bias, *between_scales.inputs(node, made)[1:]]
-    node.become.of(DOMAIN, 1).QGemm(*operands, transA=gemm.attr("transA", 0) or None, transB=b_is_turned or None)
+    a_is_turned, b_is_turned = (found.by.attr(name, 0) or None for name in ("transA", "transB"))
+    operands = [*between_scales.inputs(node, found.left, found.right), bias, *between_scales.inputs(node, found.made)[1:]]
+    node.become.of(DOMAIN, 1).QGemm(*operands, transA=a_is_turned, transB=b_is_turned)
 
 
 @respell("QuantizeLinear", opset=10, steps=True)

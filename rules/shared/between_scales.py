@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html, https://onnx.ai/onnx
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -67,22 +68,50 @@ def in_columns(node: Node, name: str, axis: int) -> Quantized | None:
     return _read(node, found)
 
 
-def has_kernel(x: Quantized, weights: Quantized, made: Quantized) -> bool:
+class Product(NamedTuple):
+    """A node that multiplies two dequantized values, and of which a QuantizeLinear reads the only result."""
+
+    by: Node
+    left: Quantized
+    right: Quantized
+    made: Quantized
+
+
+def product(node: Node, op_type: str, columns: Callable[[Node], int | None]) -> Product | None:
+    """The node of `op_type` whose result a QuantizeLinear quantizes, with its operands in types that onnxruntime multiplies; else
+    None.
+
+    `columns` tells the axis of the second operand for each index of which there may be a scale; None where one is for all.
+    """
+    found = computed(node, op_type)
+    if found is None:
+        return None
+    name, axis = found.by.input(1), columns(found.by)
+    left, right = operand(node, found.by.input(0)), operand(node, name) if axis is None else in_columns(node, name, axis)
+    if left is None or right is None or not _has_kernel(left, right, found.made):
+        return None
+    return Product(found.by, left, right, found.made)
+
+
+def _has_kernel(x: Quantized, weights: Quantized, made: Quantized) -> bool:
     """Whether onnxruntime multiplies these types: those of x and the result are the same, and signed weights go with either."""
     return x.kind == made.kind and weights.kind in (x.kind, TensorProto.INT8)
 
 
-def bias(node: Node, name: str, left: Quantized, right: Quantized, made: Quantized) -> str | None:
-    """`name` in int32, in steps of the product of the constant scales of two values; None where it has other steps, is computed,
-    or is a number that those steps, beside the step of what is `made`, are too coarse for.
+def bias(node: Node, product: Product) -> str | None:
+    """The third input of a product in int32, in steps of the product of the constant scales of its factors; "" if there is none.
+
+    None where it has other steps, is computed, or is a number for which those steps, beside the step of the result, are too coarse.
     """
-    scales = [node.constant(value.scale) for value in (left, right)]
+    if not product.by.has_input(2):
+        return ""
+    name, scales = product.by.input(2), [node.constant(value.scale) for value in (product.left, product.right)]
     if scales[0] is None or scales[1] is None:
         return None
     steps = (scales[0].astype(np.float64) * scales[1].astype(np.float64)).reshape(-1)
     found = local(node, name)
     if found is None or found.op_type != "DequantizeLinear":
-        return _rounded(node, name, steps, node.constant(made.scale))
+        return _rounded(node, name, steps, node.constant(product.made.scale))
     own, rank = found.constant(1), found.rank()
     if rank is None or (rank == 0 and steps.size > 1):
         return None

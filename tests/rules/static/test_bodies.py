@@ -126,3 +126,12 @@ def test_what_is_written_out_is_spelled_as_the_options_ask() -> None:
         { e = Identity (d) a = DequantizeLinear (v, s, z) f = Add (a, a) r = QuantizeLinear (f, s, z) }> }"""
     result = convert_version(model(text, 18), 18, options=Options(static=True, quantization="qoperator")).model
     assert [node.op_type for node in result.graph.node] == ["QLinearAdd"] * 3
+
+
+def test_a_step_in_a_body_that_is_written_out_is_a_step() -> None:
+    text = """g (uint8[2,3] x) => (uint8[2,3] y) <float s = {0.1}, uint8 z = {3}, int64 n = {2}, bool c = {1}> { y = Loop (n, c, x)
+        <body = b (int64 i, bool d, uint8[2,3] v) => (bool e, uint8[2,3] r) <uint8[3,3] w = {1,2,3,4,5,6,7,8,9}>
+        { e = Identity (d) r = QLinearMatMul (v, s, z, w, s, z, s, z) }> }"""
+    report = convert_version(model(text, 18), 18, options=Options(static=True, quantization="qdq")).report
+    assert report.comparison is not None
+    assert report.comparison.status == "equal"
