@@ -102,6 +102,8 @@ def _give(node: Node, labels: Labels, label: str, scores: str) -> None:
         if scores != node.output(1):
             node.op.Cast(scores, to=TensorProto.FLOAT, output=node.output(1))
         node.drop_output(1)
-    kind = "strings" if isinstance(labels[0], str) else "int64s"
-    keys = {"keys_int64s": list(range(len(labels))), f"values_{kind}": labels}
-    node.become.of(DOMAIN, node.domain_target).LabelEncoder(label, **keys)
+    if isinstance(labels[0], str):
+        numbers = list(range(len(labels)))
+        node.become.of(DOMAIN, node.domain_target).LabelEncoder(label, keys_int64s=numbers, values_strings=labels)
+    else:
+        node.become.Gather(node.op.int64(labels), label, axis=0)

@@ -34,12 +34,12 @@ REWRITES = [
             f"""<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 1]> g (float[N,2] x) => (int64[N] l, float[N,2] z)
             {{ l, z = ai.onnx.ml.TreeEnsembleClassifier <{LISTED}> (x) }}"""
         ),
-        """<float one = {1.0}, float half = {0.5}, int64[1] columns = {1}>
+        """<float one = {1.0}, float half = {0.5}, int64[1] columns = {1}, int64[2] labels = {7,-3}>
         { p = ai.onnx.ml.TreeEnsemble <n_targets = 1, tree_roots = [0], nodes_modes = uint8[1] {1}, nodes_splits = float[1] {0.5},
             nodes_featureids = [1], nodes_missing_value_tracks_true = [0], nodes_truenodeids = [0], nodes_trueleafs = [1],
             nodes_falsenodeids = [1], nodes_falseleafs = [1], leaf_targetids = [0,0], leaf_weights = float[2] {0.25,1.0}> (x)
           q = Sub (one, p) g = Greater (p, half) c = Cast <to = 7> (g) i = Squeeze (c, columns) z = Concat <axis = 1> (q, p)
-          l = ai.onnx.ml.LabelEncoder <keys_int64s = [0,1], values_int64s = [7,-3]> (i) }""",
+          l = Gather <axis = 0> (labels, i) }""",
     ),
 ]
 
