@@ -10,9 +10,9 @@ import onnx
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.execution import exact_products
+from split_rewrite.rewriter.execution import exact_products, in_onnxruntime
 from split_rewrite.rewriter.execution.exact_products import Product, with_exact_products
-from split_rewrite.rewriter.execution.in_onnxruntime import OnnxRuntime
+from split_rewrite.rewriter.execution.in_onnxruntime import OnnxRuntime, OptimizedOnnxRuntime
 from split_rewrite.rewriter.execution.messages import Outputs, RejectedError
 
 A = np.array([[255, 255, 254, 3], [0, 1, 255, 255]], np.uint8)
@@ -141,3 +141,14 @@ def test_what_saturates_is_told_from_what_is_rounded() -> None:
     floats = np.array([1000.0, np.nan], np.float32)
     assert not product.differs({"exact": floats, "own": np.nextafter(floats, np.float32(0))})
     assert product.differs({"exact": floats, "own": floats[::-1]})
+
+
+def test_the_optimizer_does_not_bring_inexact_products_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It joins DequantizeLinear, MatMul and QuantizeLinear to one product of integers."""
+    monkeypatch.setattr(in_onnxruntime, "are_exact", lambda: False)
+    text = """g (uint8[2,4] a) => (uint8[2,2] y) <float s = {1}, uint8 z = {0}, int8 q = {0}, float t = {512}, uint8 r = {128},
+        int8[4,2] w = {127,-128,127,-128,1,126,-7,127}>
+        { b = DequantizeLinear (a, s, z) c = DequantizeLinear (w, s, q) d = MatMul (b, c) y = QuantizeLinear (d, t, r) }"""
+    onnx.save(model(text, 13), tmp_path / "model.onnx")
+    (found,) = OptimizedOnnxRuntime(str(tmp_path / "model.onnx"), ()).run({"a": A}).values
+    np.testing.assert_array_equal(found, np.clip(np.rint(WIDE_A @ WIDE_B / 512) + 128, 0, 255))
