@@ -390,6 +390,7 @@ def _dequantize(node: Node, block: int = 0) -> None:
     if zero and source == TensorProto.INT32:
         data, zero = op.Sub(data, zero), ""
     is_native = node.written_for >= _HAS_LINEAR and source in _NATIVE and exact == TensorProto.FLOAT
+    is_native = is_native and node.graph.may_write("DequantizeLinear")
     data = op.DequantizeLinear(data, op.const(1.0, exact), opset=_HAS_LINEAR) if is_native else _cast(node, data, exact)
     if zero:
         data = op.Sub(data, _cast(node, zero, exact))

@@ -76,8 +76,8 @@ def prepare(
     repaired = Snapshot(skeleton) if repairs and keep_repaired else None
     changes = _assume(proto, options)
     _require_stamps(proto)
-    if versions_to_write(proto, options.ml_opset, demands) and not _declares_opset(proto):
-        proto.opset_import.add(domain="", version=stamp.opset_of(proto.ir_version))  # for what rules write
+    if versions_to_write(proto, options.ml_opset, demands):
+        _import_opset(proto)
     if options.require_valid:
         validity.require_valid(skeleton.checkable())
     adopted = adopt(proto, survey.operators)
@@ -136,8 +136,12 @@ def _require_stamps(proto: onnx.ModelProto) -> None:
         raise InvalidModelError("the model does not state its opset; give it with --assume-opset N, as the exporter had it")
 
 
-def _declares_opset(proto: onnx.ModelProto) -> bool:
-    return any(entry.domain in DEFAULT_DOMAINS for entry in proto.opset_import)
+def _import_opset(proto: onnx.ModelProto) -> None:
+    """Let the model, and each function that imports other domains only, import ONNX's own, for what rules write there."""
+    for owner in (proto, *proto.functions):
+        if default_opset(owner.opset_import) is None:
+            opset = default_opset(proto.opset_import) or stamp.opset_of(proto.ir_version)
+            owner.opset_import.add(domain="", version=opset)
 
 
 def _declared_opset(proto: onnx.ModelProto) -> int | None:

@@ -8,7 +8,7 @@ difference b - z, with which the operators compute, stays the same.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping, MutableSequence
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -97,9 +97,21 @@ def are_exact() -> bool:
     return np.array_equal(np.asarray(found), np.full((32, 32), 32 * 255 * 127))
 
 
+def may_join_products(model: str | bytes) -> bool:
+    """Whether onnxruntime's optimizer may make products of integers of what stands between DequantizeLinear and QuantizeLinear,
+    which its kernels for this processor do not compute exactly.
+    """
+    return _names_one(model, ["DequantizeLinear"]) and not are_exact()
+
+
 def _may_multiply(model: str | bytes) -> bool:
-    """Whether the name of an operator that multiplies integers stands in the model, which is not parsed for that."""
-    names = [name.encode() for name in facts.multiplying()]
+    """Whether the name of an operator that multiplies integers stands in the model."""
+    return _names_one(model, facts.multiplying())
+
+
+def _names_one(model: str | bytes, operators: Iterable[str]) -> bool:
+    """Whether the name of one of the operators stands in the model, which is not parsed for that."""
+    names = [name.encode() for name in operators]
     if isinstance(model, bytes):
         return any(name in model for name in names)
     with open(model, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

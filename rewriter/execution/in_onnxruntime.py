@@ -14,7 +14,7 @@ import onnx
 from ..onnx_model.protos import subgraphs
 from .custom_operators import register_libraries
 from .dtypes import numpy_dtype
-from .exact_products import are_exact, with_exact_products
+from .exact_products import may_join_products, with_exact_products
 from .messages import Failure, Kind, Outputs, RejectedError, one_line
 
 
@@ -49,7 +49,7 @@ class OnnxRuntime:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            if self.optimizes and not are_exact():
+            if self.optimizes and may_join_products(model):
                 # it loads; what is fused to products of integers would be inexact, and is run as it stands
                 options.add_session_config_entry("session.disable_quant_qdq", "1")
                 self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

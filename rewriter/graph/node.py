@@ -5,11 +5,13 @@ A Node is a thin view of an onnx NodeProto, which holds the data. This module do
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnx import GraphProto
+from onnx import GraphProto, NodeProto
 
 from ..errors import Unconvertible
+from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import captured, subgraphs
 from ..opsets.foreign import schemas
@@ -203,6 +205,18 @@ class Subgraph(Surroundings):
     def captured(self) -> set[str]:
         """The values of outer graphs that the subgraph and its own subgraphs read."""
         return captured(self.proto)
+
+    def nodes_that_run(self) -> Iterator[NodeProto]:
+        """The nodes of the subgraph, those in its own subgraphs, and those of the functions that any of them calls."""
+        pending, seen = list(with_inner(self.proto.node)), set[tuple[str, str]]()
+        functions = {(each.domain, each.name): each for each in self._scope.model.proto.functions}
+        while pending:
+            node = pending.pop()
+            yield node
+            called = functions.get((node.domain, node.op_type))
+            if called is not None and (called.domain, called.name) not in seen:
+                seen.add((called.domain, called.name))
+                pending += with_inner(called.node)
 
     def has_to_change(self) -> bool:
         """Whether a rule has to rewrite a node of the subgraph, at any depth, on the way to the target."""

@@ -33,11 +33,15 @@ def classifier(node: Node) -> None:
         state_lists(node)
         return
     labels = _labels(node)
+    if len(labels) < _TWO or any(not 0 <= target < len(labels) for target in node.attr("class_ids", [])):
+        raise Unconvertible(f"it has {len(labels)} class labels, and weights for others", "correct the model")
     listed = trees.read_listed(node, "class")
     scored = {target for tree in listed for leaf in trees.leaves(tree) for target, _ in leaf}
-    if len(labels) == _TWO and scored == {0}:
+    if len(labels) == _TWO and scored != {0}:
+        raise Unconvertible("of two classes, runtimes agree only if all weights are for the first", "give a leaf one weight")
+    if len(labels) == _TWO:
         _choose_of_two(node, listed, labels)
-    elif len(labels) > _TWO and trees.scored_everywhere(listed) == set(range(len(labels))):
+    elif trees.scored_everywhere(listed) == set(range(len(labels))):
         _choose_greatest(node, listed, labels)
     else:
         raise Unconvertible("runtimes disagree about classes without a weight in some leaf", "give each leaf one for each class")
@@ -69,7 +73,7 @@ def _choose_of_two(node: Node, listed: Sequence[Tree], labels: Labels) -> None:
     weights = [weight for tree in listed for leaf in trees.leaves(tree) for _, weight in leaf]
     are_probabilities = min(weights) >= 0
     if transform != ("NONE" if are_probabilities else "LOGISTIC"):
-        raise trees.unknown(transform)
+        raise trees.unsettled(transform)
     if bases.size > 1:
         raise Unconvertible("its base_values are several for one score", "give one")
     of_one = [[each if isinstance(each, Branch) else tuple((0, weight) for _, weight in each) for each in tree] for tree in listed]

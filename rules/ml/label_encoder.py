@@ -23,12 +23,23 @@ _LISTS = {TensorProto.STRING: "strings", TensorProto.INT64: "int64s", TensorProt
 def label_encoder(node: Node) -> None:
     """The node states its labels as the target version does."""
     version = node.domain_target
+    _require_settled_keys(node)
     if version >= _HAS_KEYS:
         _state_keys(node)
     if version < _HAS_TENSORS:
         _state_lists(node)
     if version < _HAS_KEYS:
         _state_classes(node)
+
+
+def _require_settled_keys(node: Node) -> None:
+    """Raises Unconvertible where a key is NaN, which onnxruntime finds from version 4 on, and not before."""
+    tensor = node.attr("keys_tensor")
+    is_float = tensor is not None and tensor.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE)
+    keys = node.graph.read(tensor) if tensor is not None and is_float else np.array(node.attr("keys_floats", []))
+    crosses = (node.domain_version >= _HAS_TENSORS) != (node.domain_target >= _HAS_TENSORS)
+    if crosses and np.isnan(keys).any():
+        raise Unconvertible("a key of it is NaN, which runtimes find from version 4 of its domain on", "remove the key")
 
 
 def _state_keys(node: Node) -> None:
@@ -38,6 +49,8 @@ def _state_keys(node: Node) -> None:
     to_numbers = node.need_elem_type() == TensorProto.STRING
     words = node.pop_attr("classes_strings")
     numbers = list(range(len(words)))
+    if to_numbers:  # of a word that is there twice, the last number counts
+        words, numbers = map(list, zip(*dict(zip(words, numbers, strict=True)).items(), strict=True))
     node.set_attr("keys_strings" if to_numbers else "keys_int64s", words if to_numbers else numbers)
     node.set_attr("values_int64s" if to_numbers else "values_strings", numbers if to_numbers else words)
     node.pop_attr("default_string" if to_numbers else "default_int64")
@@ -63,7 +76,10 @@ def _state_lists(node: Node) -> None:
 
 def _values(node: Node, tensor: TensorProto) -> list[object]:
     if tensor.data_type == TensorProto.STRING:
-        return [word.decode() for word in tensor.string_data]
+        try:
+            return [word.decode() for word in tensor.string_data]
+        except UnicodeDecodeError as error:
+            raise Unconvertible(f"its label {error.object[:30]!r} is not UTF-8", "correct the model") from error
     return node.graph.read(tensor).reshape(-1).tolist()
 
 
@@ -77,6 +93,6 @@ def _state_classes(node: Node) -> None:
     is_numbered = sorted(numbers) == list(range(len(words)))
     if not words or not is_numbered or (to_numbers and len(set(words)) != len(words)):
         raise Unconvertible("version 1 of its domain numbers strings from 0 on, and these labels are others", "choose version 2")
-    for name in ("keys_strings", "values_strings", "keys_int64s", "values_int64s"):
+    for name in ("keys_strings", "values_strings", "keys_int64s", "values_int64s", "default_float"):
         node.pop_attr(name)
     node.set_attr("classes_strings", [words[place] for place in np.argsort(numbers)])

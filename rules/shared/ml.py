@@ -36,7 +36,8 @@ def features(node: Node) -> Features:
     kind = node.need_elem_type()
     if kind == TensorProto.DOUBLE:
         return Features(node.input(0), kind)
-    if any(node.attr(name).data_type != TensorProto.FLOAT for name in _tensors(node)):
+    read = [name for name in _tensors(node) if not name.startswith("nodes_hitrates")]
+    if any(node.attr(name).data_type != TensorProto.FLOAT for name in read):
         raise Unconvertible("its trees are double, and its input is not", "let its input be double, too")
     is_float = kind == TensorProto.FLOAT
     return Features(node.input(0) if is_float else node.op.Cast(node.input(0), to=TensorProto.FLOAT), TensorProto.FLOAT)

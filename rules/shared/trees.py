@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,10 @@ AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 """How the weights of the trees are combined, in the order of their numbers in version 5."""
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """What is done to the scores in the end, in the order of their numbers in version 5."""
-_MEMBER = MODES.index("BRANCH_MEMBER")
+_MEMBER, _LEAF = MODES.index("BRANCH_MEMBER"), "LEAF"
+_CORRECT = "correct the model"
 _MOST_COPIES = 16
-"""How many times as many nodes as a TreeEnsemble has each tree of its TreeEnsembleRegressor may have."""
+"""How many times as many nodes as a TreeEnsemble has its TreeEnsembleRegressor may have."""
 
 
 class Branch(NamedTuple):
@@ -54,25 +56,66 @@ Tree = list[Branch | Leaf]
 def read_listed(node: Node, what: str) -> list[Tree]:
     """The trees of a TreeEnsembleRegressor or TreeEnsembleClassifier, whose weights are of a `what`: "target" or "class".
 
-    Raises Unconvertible where its nodes are no trees.
+    Raises Unconvertible where its nodes are no trees, or runtimes read them differently.
     """
-    ids = list(zip(node.attr("nodes_treeids", []), node.attr("nodes_nodeids", []), strict=False))
-    weights: dict[tuple[int, int], list[tuple[int, float]]] = {key: [] for key in ids}
-    listed = zip(*(node.attr(f"{what}_{part}", []) for part in ("treeids", "nodeids", "ids")), strict=False)
-    for (tree, leaf, target), weight in zip(listed, numbers(node, f"{what}_weights"), strict=False):
-        weights.get((tree, leaf), []).append((target, float(weight)))
-    places = _places(ids)
+    rows, ends = _listed_rows(node), _listed_ends(node, what)
+    places = _places((row.tree, row.node) for row in rows)
+    weights: dict[tuple[int, int], list[tuple[int, float]]] = {(row.tree, row.node): [] for row in rows if row.mode == _LEAF}
+    for tree, leaf, target, weight in ends:
+        if (tree, leaf) not in weights:
+            raise Unconvertible("a weight of its trees is for no leaf", _CORRECT)
+        weights[tree, leaf].append((target, float(weight)))
     trees: dict[int, Tree] = {}
-    columns = [node.attr(f"nodes_{part}", []) for part in ("modes", "featureids", "truenodeids", "falsenodeids")]
-    nan = node.attr("nodes_missing_value_tracks_true", []) or [0] * len(ids)
-    for key, mode, feature, yes, no, value, takes_nan in zip(ids, *columns, numbers(node, "nodes_values"), nan, strict=False):
-        tree = trees.setdefault(key[0], [])
-        if mode == "LEAF":
-            tree.append(tuple(weights[key]))
-        else:
-            after = [places.get((key[0], each), 0) for each in (yes, no)]
-            tree.append(Branch(mode, feature, float(value), bool(takes_nan), *after))
+    for row in rows:
+        after = [places.get((row.tree, each), 0) for each in (row.yes, row.no)]
+        is_leaf = row.mode == _LEAF
+        made = Branch(row.mode, row.feature, float(row.value), bool(row.takes_nan), *after)
+        trees.setdefault(row.tree, []).append(tuple(weights[row.tree, row.node]) if is_leaf else made)
     return [_required(tree, number) for number, tree in trees.items()]
+
+
+class _ListedRow(NamedTuple):
+    """A node as it is listed until version 4."""
+
+    tree: int
+    node: int
+    mode: str
+    feature: int
+    yes: int
+    no: int
+    value: float
+    takes_nan: int
+
+
+def _listed_rows(node: Node) -> list[_ListedRow]:
+    """All nodes of the trees. Raises Unconvertible where they are incomplete, or runtimes find other trees in them."""
+    names = ("treeids", "nodeids", "modes", "featureids", "truenodeids", "falsenodeids")
+    columns = [*(node.attr(f"nodes_{name}", []) for name in names), numbers(node, "nodes_values").tolist()]
+    _require_equal_lengths(columns)
+    nan = node.attr("nodes_missing_value_tracks_true", [])
+    rows = [_ListedRow(*row) for row in zip(*columns, [*nan, *[0] * (len(columns[0]) - len(nan))], strict=False)]
+    odd = next((row.mode for row in rows if row.mode not in (_LEAF, *MODES[:_MEMBER])), None)
+    if odd is not None:
+        raise Unconvertible(f"its trees have no mode '{odd}'", _CORRECT)
+    order = [number for number, _ in groupby(row.tree for row in rows)]
+    if len(set(order)) < len(order) or min(order) < 0:
+        raise Unconvertible(
+            "runtimes disagree about trees of which nodes are mixed, or with negative numbers", "list one tree after the other"
+        )
+    return rows
+
+
+def _listed_ends(node: Node, what: str) -> list[tuple[int, int, int, float]]:
+    """For each weight its tree, its node, its target and the weight itself."""
+    lists = [node.attr(f"{what}_{part}", []) for part in ("treeids", "nodeids", "ids")]
+    columns = [*lists, numbers(node, f"{what}_weights").tolist()]
+    _require_equal_lengths(columns)
+    return list(zip(*columns, strict=True))
+
+
+def _require_equal_lengths(columns: Sequence[Sequence[object]]) -> None:
+    if not columns[0] or len({len(column) for column in columns}) > 1:
+        raise Unconvertible("its trees are incomplete: a list is absent, or shorter than others", _CORRECT)
 
 
 def _places(ids: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -90,7 +133,7 @@ def _required(tree: Tree, number: int) -> Tree:
     uses = Counter(place for node in tree if isinstance(node, Branch) for place in (node.yes, node.no))
     if uses[0] or any(uses[place] != 1 for place in range(1, len(tree))):
         raise Unconvertible(
-            f"its tree {number} is none: a node is reached in no way, or in several", "list each node once, the root first"
+            f"the nodes of its tree {number} do not form a tree that begins with the first", "list each node once, the root first"
         )
     return tree
 
@@ -102,11 +145,11 @@ def numbers(node: Node, name: str) -> np.ndarray:
     return np.array(values, np.float64)
 
 
-def listed_attributes(trees: Sequence[Tree], what: str) -> dict[str, Any]:
+def listed_attributes(whole: Sequence[Tree], what: str) -> dict[str, Any]:
     """The attributes of version 1 of an operator whose trees these are, in float; the weights are of a `what`."""
     rows: list[tuple[int, int, str, int, float, int, int, int]] = []
     weights: list[tuple[int, int, int, float]] = []
-    for number, tree in enumerate(trees):
+    for number, tree in enumerate(whole):
         for place, each in enumerate(tree):
             if isinstance(each, Branch):
                 rows.append((number, place, each.mode, each.feature, each.value, each.yes, each.no, each.takes_nan))
@@ -136,19 +179,42 @@ class _Row(NamedTuple):
 def read_ensemble(node: Node) -> list[Tree]:
     """The trees of a TreeEnsemble. A BRANCH_MEMBER becomes a BRANCH_EQ for each of its values.
 
-    Raises Unconvertible where that, or nodes that several branches share, makes many nodes of few.
+    Raises Unconvertible where that, or nodes that several branches share, makes many nodes of few, or where the node names others
+    that do not exist.
     """
+    rows, ends, roots = _rows(node), _ends(node), node.attr("tree_roots")
+    counts = len(rows), len(ends)
+    named = [pair for row in rows for pair in ((row.yes, row.yes_is_leaf), (row.no, row.no_is_leaf))]
+    if not all(0 <= place < counts[bool(is_leaf)] for place, is_leaf in (*named, *((root, 0) for root in roots))):
+        raise Unconvertible("its trees name nodes that do not exist", _CORRECT)
+    sets = iter(_sets(node))
+    members = [next(sets, ()) if row.mode == _MEMBER else () for row in rows]
+    if any(row.mode == _MEMBER and not values for row, values in zip(rows, members, strict=True)):
+        raise Unconvertible("a BRANCH_MEMBER of it has no values", _CORRECT)
+    most = _MOST_COPIES * sum(counts)
+    trees: list[Tree] = []
+    for root in roots:
+        trees.append(_unfolded(root, rows, members, ends, most))
+        most -= len(trees[-1])
+    return trees
+
+
+def _rows(node: Node) -> list[_Row]:
     names = ("featureids", "truenodeids", "trueleafs", "falsenodeids", "falseleafs")
     modes, splits = (node.graph.read(node.attr(f"nodes_{name}")).reshape(-1) for name in ("modes", "splits"))
     nan = node.attr("nodes_missing_value_tracks_true", []) or [0] * modes.size
-    columns = (modes.tolist(), splits.astype(np.float64).tolist(), nan, *(node.attr(f"nodes_{name}") for name in names))
+    columns = [modes.tolist(), splits.astype(np.float64).tolist(), nan, *(node.attr(f"nodes_{name}") for name in names)]
+    _require_equal_lengths(columns)
     rows = [_Row(*row) for row in zip(*columns, strict=True)]
-    weights = node.graph.read(node.attr("leaf_weights")).reshape(-1).astype(np.float64).tolist()
-    ends: list[Leaf] = [((target, weight),) for target, weight in zip(node.attr("leaf_targetids"), weights, strict=True)]
-    sets = iter(_sets(node))
-    members = [next(sets, ()) if row.mode == _MEMBER else () for row in rows]
-    most = _MOST_COPIES * (len(rows) + len(ends))
-    return [_unfolded(root, rows, members, ends, most) for root in node.attr("tree_roots")]
+    if any(row.mode >= len(MODES) for row in rows):
+        raise Unconvertible(f"its trees have no mode {max(row.mode for row in rows)}", _CORRECT)
+    return rows
+
+
+def _ends(node: Node) -> list[Leaf]:
+    columns = [node.attr("leaf_targetids"), node.graph.read(node.attr("leaf_weights")).reshape(-1).astype(np.float64).tolist()]
+    _require_equal_lengths(columns)
+    return [((target, weight),) for target, weight in zip(*columns, strict=True)]
 
 
 def _unfolded(root: int, rows: Sequence[_Row], members: Sequence[tuple[float, ...]], ends: Sequence[Leaf], most: int) -> Tree:
@@ -157,7 +223,7 @@ def _unfolded(root: int, rows: Sequence[_Row], members: Sequence[tuple[float, ..
     reached = [(False, root, 0)]
     for is_leaf, index, tried in reached:  # grows
         if len(reached) > most:
-            raise Unconvertible("its branches share nodes, and a copy for each makes too many", "export smaller trees")
+            raise Unconvertible("its branches share nodes, or lead back, and copies make too many", "export smaller trees")
         if is_leaf:
             tree.append(ends[index])
             continue
@@ -179,13 +245,13 @@ def _sets(node: Node) -> list[tuple[float, ...]]:
     return [tuple(part[~np.isnan(part)].tolist()) for part in np.split(values, ends + 1)]
 
 
-def with_one_target(trees: Iterable[Tree], default: float | None) -> list[Tree]:
+def with_one_target(listed: Iterable[Tree], default: float | None) -> list[Tree]:
     """The trees, with one weight in each leaf. A tree whose leaves have several becomes one for each target.
 
     `default` is the weight of leaves without one. Raises Unconvertible where a leaf needs it and it is None, or where a leaf has
     several weights for one target.
     """
-    return [each for tree in trees for each in _of_one_target(tree, default)]
+    return [each for tree in listed for each in _of_one_target(tree, default)]
 
 
 def _of_one_target(tree: Tree, default: float | None) -> list[Tree]:
@@ -204,12 +270,12 @@ def _of_one_target(tree: Tree, default: float | None) -> list[Tree]:
     return [only(target) for target in targets]
 
 
-def ensemble_attributes(trees: Iterable[Tree], kind: int) -> dict[str, Any]:
+def ensemble_attributes(single: Iterable[Tree], kind: int) -> dict[str, Any]:
     """The attributes of a TreeEnsemble of these trees, whose leaves have one weight each, in element type `kind`."""
     rows: list[_Row] = []
     weights: list[tuple[int, float]] = []
     roots: list[int] = []
-    for tree in trees:
+    for tree in single:
         roots.append(len(rows))
         whole = tree if isinstance(tree[0], Branch) else [Branch("BRANCH_LEQ", 0, 0.0, False, 1, 1), tree[0]]
         places = _numbered(whole, len(rows), len(weights))
@@ -255,9 +321,9 @@ def leaves(tree: Tree) -> list[Leaf]:
     return [each for each in tree if not isinstance(each, Branch)]
 
 
-def scored_everywhere(trees: Iterable[Tree]) -> set[int]:
+def scored_everywhere(listed: Iterable[Tree]) -> set[int]:
     """The targets for which all leaves of some tree have a weight, so that each sample has a score for them."""
-    return {target for tree in trees for target in set.intersection(*({target for target, _ in leaf} for leaf in leaves(tree)))}
+    return {target for tree in listed for target in set.intersection(*({target for target, _ in leaf} for leaf in leaves(tree)))}
 
 
 def transformed(node: Node, scores: str, targets: int, output: str = "") -> str:
@@ -267,21 +333,21 @@ def transformed(node: Node, scores: str, targets: int, output: str = "") -> str:
     """
     transform = node.attr("post_transform", "NONE")
     if transform != "NONE" and targets == 1:
-        raise unknown(transform)
+        raise unsettled(transform)
     if transform == "SOFTMAX":
         return node.op.Softmax(scores, axis=1, output=output)
     if transform == "LOGISTIC":
         return node.op.Sigmoid(scores, output=output)
     if transform != "NONE":
-        raise unknown(transform)
+        raise unsettled(transform)
     return scores
 
 
-def unknown(transform: str) -> Unconvertible:
-    """The refusal of a `post_transform`."""
+def unsettled(transform: str) -> Unconvertible:
+    """The refusal of a `post_transform`, of which runtimes make different numbers, or none."""
     return Unconvertible(f"runtimes disagree about post_transform {transform} of its scores", "apply it behind the node")
 
 
-def with_bases(trees: Iterable[Tree], bases: Iterable[float]) -> list[Tree]:
+def with_bases(summed: Iterable[Tree], bases: Iterable[float]) -> list[Tree]:
     """The trees of a sum, and a leaf for each of the numbers that are added to its targets."""
-    return [*trees, *([((target, float(base)),)] for target, base in enumerate(bases) if base)]
+    return [*summed, *([((target, float(base)),)] for target, base in enumerate(bases) if base)]

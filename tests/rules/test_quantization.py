@@ -1,11 +1,14 @@
 """QuantizeLinear and DequantizeLinear: scales per axis and block, types that differ."""
 
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, invalidity, known, model, refusal, run
 
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 TIES = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, -0.49999997, 0.50000006, 2.4, -2.6], np.float32)
@@ -528,3 +531,21 @@ def test_sixteen_bits_there_and_back(kind: str, zero: int, zero_back: int, targe
     back = dequantized(expected, np.float32(3), np.array(zero_back))
     np.testing.assert_array_equal(y, back)
     np.testing.assert_array_equal(np.signbit(y), np.signbit(back))
+
+
+def test_arithmetic_for_a_runtime_without_the_operator(tmp_path: Path) -> None:
+    profile = tmp_path / "npu.toml"
+    profile.write_text(
+        """title = "NPU"
+[[release]]
+from = "1.0"
+to = "1.0"
+opset = { min = 7, max = 12 }
+operators_refused = ["DequantizeLinear"]
+evidence = "by documentation"
+source = "invented"
+"""
+    )
+    given = model("g (int8[8,2] x, float[2] s) => (float[8,2] y) <int8[2] z = {0, 1}> { y = DequantizeLinear (x, s, z) }", 13)
+    nodes = convert_version(given, 12, options=Options(for_runtimes=[str(profile)])).model.graph.node
+    assert [node.op_type for node in nodes] == ["Cast", "Sub", "Mul"]

@@ -54,21 +54,26 @@ def listed_trees(seed: int, what: str, targets: Sequence[int], weights: Sequence
     return found | {f"{what}_{name}": list(column) for name, column in ends}
 
 
-def ensemble(seed: int, targets: int, kind: type = np.float32) -> dict[str, Any]:
-    """The attributes of a few trees in the form of version 5, BRANCH_MEMBER among their modes."""
+def ensemble(seed: int, targets: int, kind: type = np.float32, *, members: bool = False) -> dict[str, Any]:
+    """The attributes of a few trees in the form of version 5, with BRANCH_MEMBER among their modes for `members`."""
     choose = random.Random(seed)
     rows: list[list[Any]] = []
     leaves: list[tuple[int, float]] = []
-    members: list[float] = []
+    sets: list[float] = []
 
     def grow(depth: int) -> tuple[int, int]:
         if not depth:
             leaves.append((choose.randrange(targets), choose.choice([-0.5, 0.0, 0.25, 1.0])))
             return len(leaves) - 1, 1
-        row = [choose.randint(0, 6), choose.randrange(FEATURES), float(choose.randint(-2, 2)), choose.randint(0, 1)]
+        row = [
+            choose.randint(0, 6 if members else 5),
+            choose.randrange(FEATURES),
+            float(choose.randint(-2, 2)),
+            choose.randint(0, 1),
+        ]
         rows.append(row)
         if row[0] == 6:
-            members.extend([*map(float, choose.sample(range(-3, 4), 2)), np.nan])
+            sets.extend([*map(float, choose.sample(range(-3, 4), 2)), np.nan])
         place = len(rows) - 1
         row += [*grow(choose.randrange(depth)), *grow(choose.randrange(depth))]
         return place, 0
@@ -81,4 +86,4 @@ def ensemble(seed: int, targets: int, kind: type = np.float32) -> dict[str, Any]
     found["nodes_splits"] = numpy_helper.from_array(np.array(columns[2], kind))
     found |= {"tree_roots": roots, "n_targets": targets, "leaf_targetids": [target for target, _ in leaves]}
     found["leaf_weights"] = numpy_helper.from_array(np.array([weight for _, weight in leaves], kind))
-    return found | ({"membership_values": numpy_helper.from_array(np.array(members, kind))} if members else {})
+    return found | ({"membership_values": numpy_helper.from_array(np.array(sets, kind))} if sets else {})

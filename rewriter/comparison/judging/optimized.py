@@ -79,13 +79,15 @@ def _are_all(are_alike: Callable[[np.ndarray, np.ndarray], bool], one: Any, othe
 
 def _are_coarsely_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:
     """As `_are_alike`, where numbers are rounded coarsely: some may be infinite on one side alone."""
-    if one.dtype.kind not in "iuf" or not one.size:
+    if one.dtype.kind not in "iufb" or not one.size:
         return True
     values, others = one.astype(np.float64), other.astype(np.float64)
-    finite = np.isfinite(values) & np.isfinite(others)
-    values, others = values[finite], others[finite]
-    far = _STEPS if one.dtype.kind != "f" else max(_COARSELY * np.max(np.abs(values), initial=0), noise)
-    return not values.size or bool(np.mean(np.abs(values - others) > far) < _SHARE)
+    largest = np.max(np.abs(values), initial=0, where=np.isfinite(values))
+    steps = 0 if one.dtype.kind == "b" else _STEPS
+    far = steps if one.dtype.kind != "f" else max(_COARSELY * largest, noise)
+    with np.errstate(invalid="ignore"):
+        is_near = (np.abs(values - others) <= far) | (values == others) | (np.isnan(values) & np.isnan(others))
+    return bool(np.mean(~is_near) < _SHARE)
 
 
 def _are_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:

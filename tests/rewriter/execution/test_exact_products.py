@@ -10,7 +10,7 @@ import onnx
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter.execution import exact_products, in_onnxruntime
+from split_rewrite.rewriter.execution import exact_products
 from split_rewrite.rewriter.execution.exact_products import Product, with_exact_products
 from split_rewrite.rewriter.execution.in_onnxruntime import OnnxRuntime, OptimizedOnnxRuntime
 from split_rewrite.rewriter.execution.messages import Outputs, RejectedError
@@ -143,9 +143,8 @@ def test_what_saturates_is_told_from_what_is_rounded() -> None:
     assert product.differs({"exact": floats, "own": floats[::-1]})
 
 
-def test_the_optimizer_does_not_bring_inexact_products_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_optimizer_does_not_bring_inexact_products_in(tmp_path: Path) -> None:
     """It joins DequantizeLinear, MatMul and QuantizeLinear to one product of integers."""
-    monkeypatch.setattr(in_onnxruntime, "are_exact", lambda: False)
     text = """g (uint8[2,4] a) => (uint8[2,2] y) <float s = {1}, uint8 z = {0}, int8 q = {0}, float t = {512}, uint8 r = {128},
         int8[4,2] w = {127,-128,127,-128,1,126,-7,127}>
         { b = DequantizeLinear (a, s, z) c = DequantizeLinear (w, s, q) d = MatMul (b, c) y = QuantizeLinear (d, t, r) }"""

@@ -12,7 +12,7 @@ from tree_models import listed_trees, samples, tree_model
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 
-POSITIVE, MIXED, NEGATIVE = [0.0, 0.25, 0.5, 1.0], [-1.0, -0.25, 0.5, 1.0], [-0.5, -0.25]
+POSITIVE, MIXED = [0.0, 0.25, 0.5, 1.0], [-1.0, -0.25, 0.5, 1.0]
 WORDS = {"classlabels_strings": ["ape", "bee", "cat"]}
 NUMBERS = {"classlabels_int64s": [7, -3]}
 
@@ -49,14 +49,34 @@ def test_rewrites(rule: str, before: ModelProto, after: str) -> None:
     assert_rewrites(before, after, rule, 17, 17, Options(ml_opset=5))
 
 
+def _stump(**attributes: Any) -> ModelProto:
+    outputs = {"label": TensorProto.INT64, "scores": TensorProto.FLOAT}
+    return tree_model("TreeEnsembleClassifier", 3, outputs, **STUMP | attributes)
+
+
+STUMP = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+    "class_treeids": [0, 0],
+    "class_nodeids": [1, 2],
+    "class_ids": [0, 0],
+    "class_weights": [0.25, 1.0],
+    "classlabels_int64s": [7, -3],
+}
 REFUSED = {
-    "the second class alone": (_classifier(0, 2, POSITIVE, class_ids=[1] * 99), "disagree about classes without a weight"),
-    "a class that is in no tree": (
-        _classifier(0, 3, POSITIVE, classlabels_strings=["a", "b", "c", "d"]),
-        "disagree about classes without a weight",
-    ),
-    "odds as they are": (_classifier(1, 2, MIXED, class_weights=[-1.0] * 99), "disagree about post_transform NONE"),
-    "logistic of probabilities": (_classifier(0, 2, POSITIVE, post_transform="LOGISTIC"), "disagree about post_transform LOGISTIC"),
+    "the second class alone": (_stump(class_ids=[1, 1]), "runtimes agree only if all weights are for the first"),
+    "both classes": (_stump(class_ids=[0, 1]), "runtimes agree only if all weights are for the first"),
+    "one class": (_stump(classlabels_int64s=[7]), "it has 1 class labels"),
+    "a class beyond": (_stump(class_ids=[0, 2]), "it has 2 class labels, and weights for others"),
+    "a class that is in no tree": (_stump(classlabels_int64s=[7, 8, 9]), "disagree about classes without a weight"),
+    "a weight of a branch": (_stump(class_nodeids=[0, 2]), "a weight of its trees is for no leaf"),
+    "odds as they are": (_stump(class_weights=[-0.25, 1.0]), "disagree about post_transform NONE"),
+    "logistic of probabilities": (_stump(post_transform="LOGISTIC"), "disagree about post_transform LOGISTIC"),
     "a probit": (_classifier(0, 3, POSITIVE, post_transform="PROBIT"), "disagree about post_transform PROBIT"),
 }
 
@@ -74,7 +94,7 @@ def test_what_the_version_has_stays() -> None:
 
 FORMS: dict[str, tuple[int, list[float], dict[str, Any]]] = {
     "probabilities": (2, POSITIVE, {}),
-    "odds": (2, NEGATIVE, {"post_transform": "LOGISTIC", "base_values": [0.75]}),
+    "odds": (2, MIXED, {"post_transform": "LOGISTIC", "base_values": [0.25]}),
     "the greatest score": (3, MIXED, {"base_values": [0.5, 0.0, -1.0]}),
     "softmax": (3, MIXED, {"post_transform": "SOFTMAX"}),
     "logistic": (3, POSITIVE, {"post_transform": "LOGISTIC"}),
@@ -86,12 +106,8 @@ FORMS: dict[str, tuple[int, list[float], dict[str, Any]]] = {
 @pytest.mark.parametrize("seed", range(4))
 def test_up(seed: int, classes: int, weights: list[float], attributes: dict[str, Any], kind: int) -> None:
     given = _classifier(seed, classes, weights, kind, **attributes)
-    if (
-        weights is MIXED
-        and classes == 2
-        and min(given.graph.node[0].attribute, key=lambda each: each.name != "class_weights").floats[0] > 0
-    ):
-        given = _classifier(seed, classes, [-1.0], kind, **attributes)
+    if classes == 2 and weights is MIXED:  # at least one is negative
+        next(each for each in given.graph.node[0].attribute if each.name == "class_weights").floats[0] = -0.5
     result = convert_version(given, options=Options(ml_opset=5)).model
     assert "TreeEnsembleClassifier" not in {node.op_type for node in result.graph.node}
     inputs = {"x": samples(np.random.default_rng(seed), helper.tensor_dtype_to_np_dtype(kind).type)}

@@ -18,6 +18,7 @@ TENSORS = {
     "values_tensor": numpy_helper.from_array(np.array([4, 5], np.int64)),
     "default_tensor": numpy_helper.from_array(np.array([-7], np.int64)),
 }
+FLOATS = {"keys_floats": [float("nan"), 1.5], "values_int64s": [4, 5]}
 SAMPLES = {
     TensorProto.STRING: np.array(["bee", "cat", "dog", "ape"], object),
     TensorProto.INT64: np.array([1, 2, 3, 0]),
@@ -38,18 +39,28 @@ ACROSS = {
     "keys that are numbered": (2, 1, TensorProto.STRING, TensorProto.INT64, TO_NUMBERS),
     "values that are numbered": (4, 1, TensorProto.INT64, TensorProto.STRING, TO_WORDS),
     "tensors": (4, 2, TensorProto.FLOAT, TensorProto.INT64, TENSORS),
+    "a word twice": (1, 2, TensorProto.STRING, TensorProto.INT64, CLASSES | {"classes_strings": ["ape", "bee", "ape"]}),
+    "a default of another type": (2, 1, TensorProto.STRING, TensorProto.INT64, TO_NUMBERS | {"default_float": 0.5}),
     "lists stay": (2, 4, TensorProto.STRING, TensorProto.INT64, TO_NUMBERS),
 }
 REFUSED = {
     "numbers that are not those of places": (2, 1, TO_NUMBERS | {"values_int64s": [1, 2, 5]}, "numbers strings from 0 on"),
     "a string twice": (2, 1, TO_NUMBERS | {"keys_strings": ["bee", "bee", "ape"]}, "numbers strings from 0 on"),
+    "NaN downward": (4, 2, FLOATS, "a key of it is NaN, which runtimes find from version 4 of its domain on"),
+    "NaN upward": (2, 4, FLOATS, "a key of it is NaN, which runtimes find from version 4 of its domain on"),
+    "no UTF-8": (
+        4,
+        2,
+        TENSORS | {"keys_tensor": helper.make_tensor("k", TensorProto.STRING, [2], [b"\xff", b"a"])},
+        "is not UTF-8",
+    ),
     "doubles": (4, 2, TENSORS | {"keys_tensor": numpy_helper.from_array(np.array([1.5, 2.5]))}, "labels of type double"),
 }
 
 
 @pytest.mark.parametrize(("source", "target", "attributes", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(source: int, target: int, attributes: dict[str, object], message: str) -> None:
-    kind = TensorProto.DOUBLE if "double" in message else TensorProto.STRING
+    kind = TensorProto.DOUBLE if "double" in message else TensorProto.FLOAT if "NaN" in message else TensorProto.STRING
     with pytest.raises(UnconvertibleError, match=message):
         convert_version(encoder(source, kind, TensorProto.INT64, **attributes), options=Options(ml_opset=target))
 

@@ -73,15 +73,48 @@ def test_rewrites(rule: str, before: ModelProto, after: str, version: int) -> No
     assert_rewrites(before, after, rule, 17, 17, Options(ml_opset=version))
 
 
-ONE_LEAF = {"target_treeids": [0], "target_nodeids": [0], "target_ids": [1], "target_weights": [1.0]}
+STUMP = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+    "target_treeids": [0, 0],
+    "target_nodeids": [1, 2],
+    "target_ids": [0, 1],
+    "target_weights": [1.0, 2.0],
+}
+
+
+def _stump(op_type: str = "TreeEnsembleRegressor", kind: int = TensorProto.FLOAT, **attributes: Any) -> ModelProto:
+    stated = {name: value for name, value in (STUMP | {"n_targets": 2} | attributes).items() if value is not None}
+    return tree_model(op_type, 3, Y, kind, **stated)
+
+
+HALF = {"target_treeids": [0], "target_nodeids": [1], "target_ids": [1], "target_weights": [1.0]}
+MEMBERS = _ensemble(membership_values=numpy_helper.from_array(np.float32([1, np.nan])))
 REFUSED = {
     "a transform of one score": (_regressor(targets=1, post_transform="LOGISTIC"), 5, "disagree about post_transform LOGISTIC"),
     "a transform of zeros": (_regressor(post_transform="SOFTMAX_ZERO"), 5, "disagree about post_transform SOFTMAX_ZERO"),
     "an average of several targets": (_regressor(aggregate_function="AVERAGE"), 5, "TreeEnsemble has no average"),
-    "a base without a weight": (_regressor(base_values=[1.0, 1.0], **ONE_LEAF), 5, "base_values without a weight"),
-    "a least of some leaves": (_regressor(3, aggregate_function="MIN", **ONE_LEAF), 5, "no weight for a target, or several"),
-    "a node that is listed twice": (_regressor(3, nodes_nodeids=[0] * 99), 5, "its tree 0 is none"),
-    "doubles for floats": (_regressor(nodes_values_as_tensor=_double([0.0])), 5, "its trees are double, and its input is not"),
+    "a base without a weight": (_stump(base_values=[1.0, 1.0]), 5, "base_values without a weight"),
+    "a base for all": (_stump(base_values=[1.0]), 5, "its base_values are not one for each target"),
+    "a least of some leaves": (_stump(aggregate_function="MIN", **HALF), 5, "no weight for a target, or several"),
+    "a node that is listed twice": (_stump(nodes_falsenodeids=[1, 0, 0]), 5, "do not form a tree that begins with the first"),
+    "a leaf that is listed first": (_stump(nodes_nodeids=[1, 0, 2]), 5, "a weight of its trees is for no leaf"),
+    "a shorter list": (_stump(nodes_values=[0.5]), 5, "its trees are incomplete"),
+    "no weights": (_stump(target_weights=None), 5, "its trees are incomplete"),
+    "no mode": (_stump(nodes_modes=["BRANCH_MEMBER", "LEAF", "LEAF"]), 5, "its trees have no mode 'BRANCH_MEMBER'"),
+    "a negative tree": (
+        _stump(nodes_treeids=[-1] * 3, target_treeids=[-1] * 2),
+        5,
+        "disagree about trees of which nodes are mixed",
+    ),
+    "a target beyond": (_stump(target_ids=[0, 2]), 5, "it has 2 targets, and weights for others"),
+    "no such aggregate": (_stump(aggregate_function="MEAN"), 5, "there is no aggregate_function 'MEAN'"),
+    "doubles for floats": (_stump(nodes_values=None, nodes_values_as_tensor=_double([0.5, 0, 0])), 5, "its trees are double, and"),
     "doubles that are no floats": (_regressor(nodes_values_as_tensor=_double([0.1])), 1, "has doubles that are no floats"),
     "a double ensemble": (
         tree_model("TreeEnsemble", 5, {"y": TensorProto.DOUBLE}, TensorProto.DOUBLE, **ensemble(0, 2, np.float64)),
@@ -89,6 +122,9 @@ REFUSED = {
         "its sums are double",
     ),
     "a transform of two numbers": (_ensemble(post_transform=2), 3, "two meanings: by the specification post_transform is LOGISTIC"),
+    "members": (MEMBERS, 3, "two meanings: by the specification a BRANCH_MEMBER compares numbers"),
+    "a root that does not exist": (_ensemble(tree_roots=[-1]), 3, "its trees name nodes that do not exist"),
+    "an aggregate that does not exist": (_ensemble(aggregate_function=-1), 3, "aggregate_function is -1, and goes from 0 to 3"),
 }
 
 
@@ -113,7 +149,7 @@ def test_branches_that_share_nodes_are_not_copied_without_end() -> None:
         "nodes_falseleafs": [0] * (count - 1) + [1],
     }
     attributes.pop("membership_values", None)
-    with pytest.raises(UnconvertibleError, match="its branches share nodes, and a copy for each makes too many"):
+    with pytest.raises(UnconvertibleError, match="its branches share nodes, or lead back, and copies make too many"):
         convert_version(tree_model("TreeEnsemble", 5, Y, **attributes), options=Options(ml_opset=3))
 
 
@@ -152,6 +188,34 @@ def test_down_and_up_again(seed: int, aggregate: int, version: int) -> None:
     result = convert_version(given, options=Options(ml_opset=version)).model
     assert [node.op_type for node in result.graph.node] == ["TreeEnsembleRegressor"]
     inputs = {"x": samples(np.random.default_rng(seed), np.float32)}
+    np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_members_are_compared_one_after_the_other(seed: int) -> None:
+    """On whole numbers, onnxruntime finds the same; else it may cut the feature."""
+    given = _ensemble(seed, **ensemble(seed, 2, members=True))
+    options = Options(ml_opset=3, semantics="specification")
+    result = convert_version(given, options=options, compare="off").model
+    inputs = {"x": samples(np.random.default_rng(seed), np.float32)}
+    np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
+
+
+def test_a_shorter_list_of_what_nan_does() -> None:
+    given = _stump(nodes_missing_value_tracks_true=[1])
+    result = convert_version(given, options=Options(ml_opset=5)).model
+    inputs = {"x": samples(np.random.default_rng(1), np.float32)}
+    np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
+
+
+def test_a_function_of_that_domain_alone() -> None:
+    text = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3, "own": 1]> g (double[N,2] x) => (float[N,2] y) { y = own.F (x) }
+    <domain: "own", opset_import: ["ai.onnx.ml": 3]> F (x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <ATTRIBUTES> (x) }"""
+    given = parser.parse_model(text.replace("ATTRIBUTES", LISTED))
+    result = convert_version(given, options=Options(ml_opset=5)).model
+    (function,) = result.functions
+    assert "TreeEnsemble" in {node.op_type for node in function.node}
+    inputs = {"x": samples(np.random.default_rng(1), np.float64)}
     np.testing.assert_array_equal(run(result, inputs)[0], run(given, inputs)[0])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import onnx
+import onnx.parser
 import pytest
 from helpers import assert_rewrites, convert_version, model, refusal
 
@@ -45,5 +47,8 @@ def test_draws_from_a_seed_are_not_repeated() -> None:
     text = """g (float[2] x) => (float[4] y) { s = SequenceConstruct (x, x)
         t = SequenceMap <body = b (float[2] v) => (float[2] w) { w = RandomUniformLike <seed = 1.0> (v) }> (s)
         y = ConcatFromSequence <axis = 0> (t) }"""
-    result = convert_version(model(text, 17), 17)
-    assert "copies of its body would draw the same random numbers" in str([*result.report.remarks])
+    function = """<domain: "own", opset_import: ["": 17]> D (v) => (w) { w = RandomUniformLike <seed = 1.0> (v) }"""
+    called = text.replace("RandomUniformLike <seed = 1.0>", "own.D")
+    head = '<ir_version: 8, opset_import: ["": 17, "own": 1]> '
+    for given in (model(text, 17), onnx.parser.parse_model(head + called + function)):
+        assert "copies of its body would draw the same random numbers" in str([*convert_version(given, 17).report.remarks])
