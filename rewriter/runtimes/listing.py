@@ -62,7 +62,8 @@ def _about(runtime: Runtime, warning: str = "") -> Iterator[str]:
     for product in runtime.products:
         yield f"{', '.join(product.names)}: {product.title} {inside(product)} ({product.source})"
     for facts in runtime.releases:
-        yield f"{shown_range(facts.releases)}: {opsets(facts)}, IR version {shown_ir(facts)}; {facts.evidence} ({facts.source})"
+        numbers = f"{opsets(facts)}{_shown_ml(facts)}, IR version {shown_ir(facts)}"
+        yield f"{shown_range(facts.releases)}: {numbers}; {facts.evidence} ({facts.source})"
         if facts.notes:
             yield f"  {facts.notes}"
         if facts.allowed is not None:
@@ -156,6 +157,10 @@ def opsets(facts: ReleaseFacts) -> str:
         return "opsets unknown"
     shown = f"opsets {'?' if low is None else low} to {'?' if high is None else high}"
     return shown if best is None else f"{shown}, best {best}"
+
+
+def _shown_ml(facts: ReleaseFacts) -> str:
+    return "" if facts.ml_max is None else f", ai.onnx.ml up to {facts.ml_max}"
 
 
 def shown_ir(facts: ReleaseFacts) -> str:
