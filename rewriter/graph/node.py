@@ -16,6 +16,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import captured, subgraphs
 from ..opsets.foreign import schemas
 from ..opsets.type_protos import Dimension, Shape
+from ..structure.inlining import callee, key_of
 from . import bodies
 from .editing import Caution, Editing
 from .hints import MAKE_CONSTANT, SEMANTICS_HINT, constant_hint
@@ -208,15 +209,13 @@ class Subgraph(Surroundings):
 
     def nodes_that_run(self) -> Iterator[NodeProto]:
         """The nodes of the subgraph, those in its own subgraphs, and those of the functions that any of them calls."""
-        pending, seen = list(with_inner(self.proto.node)), set[tuple[str, str]]()
-        functions = {(each.domain, each.name): each for each in self._scope.model.proto.functions}
+        unseen = {key_of(function): function for function in self._scope.model.proto.functions}
+        pending = list(with_inner(self.proto.node))
         while pending:
             node = pending.pop()
             yield node
-            called = functions.get((node.domain, node.op_type))
-            if called is not None and (called.domain, called.name) not in seen:
-                seen.add((called.domain, called.name))
-                pending += with_inner(called.node)
+            called = unseen.pop(callee(node), None)
+            pending += [] if called is None else with_inner(called.node)
 
     def has_to_change(self) -> bool:
         """Whether a rule has to rewrite a node of the subgraph, at any depth, on the way to the target."""

@@ -33,7 +33,9 @@ def classifier(node: Node) -> None:
         state_lists(node)
         return
     labels = _labels(node)
-    if len(labels) < _TWO or any(not 0 <= target < len(labels) for target in node.attr("class_ids", [])):
+    if len(labels) < _TWO:
+        raise Unconvertible(f"it has labels for {len(labels)} classes, and two are the least", "correct the model")
+    if any(not 0 <= target < len(labels) for target in node.attr("class_ids", [])):
         raise Unconvertible(f"it has {len(labels)} class labels, and weights for others", "correct the model")
     listed = trees.read_listed(node, "class")
     scored = {target for tree in listed for leaf in trees.leaves(tree) for target, _ in leaf}
@@ -72,8 +74,9 @@ def _choose_of_two(node: Node, listed: Sequence[Tree], labels: Labels) -> None:
     transform, bases = node.attr("post_transform", "NONE"), trees.numbers(node, "base_values")
     weights = [weight for tree in listed for leaf in trees.leaves(tree) for _, weight in leaf]
     are_probabilities = min(weights) >= 0
-    if transform != ("NONE" if are_probabilities else "LOGISTIC"):
-        raise trees.unsettled(transform)
+    agreed = "NONE" if are_probabilities else "LOGISTIC"
+    if transform != agreed:
+        raise Unconvertible(f"runtimes disagree about post_transform {transform} of one score for two classes", f"use {agreed}")
     if bases.size > 1:
         raise Unconvertible("its base_values are several for one score", "give one")
     of_one = [[each if isinstance(each, Branch) else tuple((0, weight) for _, weight in each) for each in tree] for tree in listed]

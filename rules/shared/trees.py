@@ -333,17 +333,17 @@ def transformed(node: Node, scores: str, targets: int, output: str = "") -> str:
     """
     transform = node.attr("post_transform", "NONE")
     if transform != "NONE" and targets == 1:
-        raise unsettled(transform)
+        raise _unsettled(transform)
     if transform == "SOFTMAX":
         return node.op.Softmax(scores, axis=1, output=output)
     if transform == "LOGISTIC":
         return node.op.Sigmoid(scores, output=output)
     if transform != "NONE":
-        raise unsettled(transform)
+        raise _unsettled(transform)
     return scores
 
 
-def unsettled(transform: str) -> Unconvertible:
+def _unsettled(transform: str) -> Unconvertible:
     """The refusal of a `post_transform`, of which runtimes make different numbers, or none."""
     return Unconvertible(f"runtimes disagree about post_transform {transform} of its scores", "apply it behind the node")
 

@@ -11,6 +11,16 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
 FEATURES = 2
+STUMP = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+}
+"""The nodes of a tree of one branch, in the form of versions 1 to 4."""
 
 
 def tree_model(op_type: str, version: int, outputs: dict[str, int], kind: int = TensorProto.FLOAT, **attributes: Any) -> ModelProto:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import assert_rewrites, run
 from onnx import ModelProto, TensorProto, helper, parser
-from tree_models import listed_trees, samples, tree_model
+from tree_models import STUMP, listed_trees, samples, tree_model
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 
@@ -51,17 +51,10 @@ def test_rewrites(rule: str, before: ModelProto, after: str) -> None:
 
 def _stump(**attributes: Any) -> ModelProto:
     outputs = {"label": TensorProto.INT64, "scores": TensorProto.FLOAT}
-    return tree_model("TreeEnsembleClassifier", 3, outputs, **STUMP | attributes)
+    return tree_model("TreeEnsembleClassifier", 3, outputs, **STATED | attributes)
 
 
-STUMP = {
-    "nodes_treeids": [0, 0, 0],
-    "nodes_nodeids": [0, 1, 2],
-    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
-    "nodes_featureids": [0, 0, 0],
-    "nodes_values": [0.5, 0.0, 0.0],
-    "nodes_truenodeids": [1, 0, 0],
-    "nodes_falsenodeids": [2, 0, 0],
+STATED = STUMP | {
     "class_treeids": [0, 0],
     "class_nodeids": [1, 2],
     "class_ids": [0, 0],
@@ -71,11 +64,11 @@ STUMP = {
 REFUSED = {
     "the second class alone": (_stump(class_ids=[1, 1]), "runtimes agree only if all weights are for the first"),
     "both classes": (_stump(class_ids=[0, 1]), "runtimes agree only if all weights are for the first"),
-    "one class": (_stump(classlabels_int64s=[7]), "it has 1 class labels"),
+    "one class": (_stump(classlabels_int64s=[7]), "it has labels for 1 classes, and two are the least"),
     "a class beyond": (_stump(class_ids=[0, 2]), "it has 2 class labels, and weights for others"),
     "a class that is in no tree": (_stump(classlabels_int64s=[7, 8, 9]), "disagree about classes without a weight"),
     "a weight of a branch": (_stump(class_nodeids=[0, 2]), "a weight of its trees is for no leaf"),
-    "odds as they are": (_stump(class_weights=[-0.25, 1.0]), "disagree about post_transform NONE"),
+    "odds as they are": (_stump(class_weights=[-0.25, 1.0]), "disagree about post_transform NONE of one score for two classes"),
     "logistic of probabilities": (_stump(post_transform="LOGISTIC"), "disagree about post_transform LOGISTIC"),
     "a probit": (_classifier(0, 3, POSITIVE, post_transform="PROBIT"), "disagree about post_transform PROBIT"),
 }

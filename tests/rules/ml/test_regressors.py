@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import assert_rewrites, run
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
-from tree_models import ensemble, listed_trees, samples, tree_model
+from tree_models import STUMP, ensemble, listed_trees, samples, tree_model
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 
@@ -73,14 +73,7 @@ def test_rewrites(rule: str, before: ModelProto, after: str, version: int) -> No
     assert_rewrites(before, after, rule, 17, 17, Options(ml_opset=version))
 
 
-STUMP = {
-    "nodes_treeids": [0, 0, 0],
-    "nodes_nodeids": [0, 1, 2],
-    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
-    "nodes_featureids": [0, 0, 0],
-    "nodes_values": [0.5, 0.0, 0.0],
-    "nodes_truenodeids": [1, 0, 0],
-    "nodes_falsenodeids": [2, 0, 0],
+STATED = STUMP | {
     "target_treeids": [0, 0],
     "target_nodeids": [1, 2],
     "target_ids": [0, 1],
@@ -89,7 +82,7 @@ STUMP = {
 
 
 def _stump(op_type: str = "TreeEnsembleRegressor", kind: int = TensorProto.FLOAT, **attributes: Any) -> ModelProto:
-    stated = {name: value for name, value in (STUMP | {"n_targets": 2} | attributes).items() if value is not None}
+    stated = {name: value for name, value in (STATED | {"n_targets": 2} | attributes).items() if value is not None}
     return tree_model(op_type, 3, Y, kind, **stated)
 
 
