@@ -65,6 +65,7 @@ class Scope:
         self.constants = Constants(self)
         self.types = Knowledge(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
+        self._as_read: dict[str, list[NodeProto]] = {}
 
     @property
     def imports(self) -> list[Imports]:
@@ -90,6 +91,14 @@ class Scope:
     def labels(self) -> list[str]:
         """The operators of the nodes, as `labels_of` gives them. Reading these costs a tenth of reading the nodes."""
         return labels_of(self.graph)
+
+    def as_read(self, domain: str) -> list[NodeProto]:
+        """Copies of the nodes of a domain, made at the first call."""
+        if domain not in self._as_read:
+            self._as_read[domain] = [
+                NodeProto.FromString(each.SerializeToString()) for each in self.graph.node if each.domain == domain
+            ]
+        return self._as_read[domain]
 
     def nodes_changed(self) -> None:
         """Forget what was derived from the node list, because nodes were replaced or a node became another operator."""

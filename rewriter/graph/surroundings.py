@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
@@ -53,6 +53,10 @@ class Surroundings(Values):
     def had_lists(self) -> bool:
         """Whether the model, as it was read, has operators of sequences."""
         return any(facts.of(label).kind is Kind.SEQUENCE for label in self._scope.model.survey.operators)
+
+    def as_read(self, domain: str) -> Sequence[NodeProto]:
+        """The nodes of a domain in this graph, as they are when a rule first asks for them."""
+        return self._scope.as_read(domain)
 
     def may_write(self, op_type: str) -> bool:
         """Whether the target has the operator, and no runtime of the user refuses it."""

@@ -1,30 +1,76 @@
-"""Operators of com.microsoft.nchwc, which onnxruntime's optimizer writes at its level "all": they are refused.
+"""Operators of com.microsoft.nchwc, which onnxruntime's optimizer writes at its level "all": channels laid out in blocks.
 
-Their weights are stored in blocks whose size is that of the processor on which the model was optimized, and no file states it.
+ReorderInput and ReorderOutput stand where the layout begins and ends. Between them each operator computes what its namesake does,
+with the channels that fill the last block up, and so do the elementwise operators and the Concats that the optimizer leaves there.
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/nchwc_schema_defs.cc
 """
 
 from __future__ import annotations
 
-from ...rewriter.engine.registry import replace
-from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
-
-_OPERATORS = (
-    "AveragePool",
-    "Conv",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "MaxPool",
-    "ReorderInput",
-    "ReorderOutput",
-    "Upsample",
-)
+from ..shared.channel_blocks import DOMAIN, block_of, channels_of, filled, plain_weights, require_blocks
+from ..shared.channels_last import channels_first, channels_last
+from ..shared.contrib import contrib
+from ..shared.convolutions import convolved, finished
+from ..shared.windows import AVERAGING, POOLING, attributes_of
 
 
-@replace("com.microsoft.nchwc", _OPERATORS, opset=13, module="microsoft")
-def refuse_layout_of_one_processor(node: Node) -> None:
-    """Refused: the layout is that of one kind of processor."""
-    raise Unconvertible(
-        f"{node.op_type} is laid out for one kind of processor",
-        "optimize the model at the level extended (ORT_ENABLE_EXTENDED) instead of all",
-    )
+@contrib("Conv", opset=13, sums=True, domain=DOMAIN)
+def convolve_blocks(node: Node) -> None:
+    """The node becomes Conv with its weights in ONNX's order, Add of the fourth input, and the activation."""
+    weights = node.const_input(1, "the weights")
+    require_blocks(node)
+    stored = node.op.const(plain_weights(weights, block_of(node)), node.need_elem_type(1))
+    node.give(finished(node, convolved(node, node.input(0), stored)))
+
+
+@contrib("MaxPool", opset=13, exact=True, domain=DOMAIN)
+def pool_blocks(node: Node) -> None:
+    """The node becomes MaxPool."""
+    require_blocks(node)
+    node.give(node.op.MaxPool(node.input(0), **attributes_of(node, POOLING)))
+
+
+@contrib("AveragePool", opset=19, domain=DOMAIN)
+def average_blocks(node: Node) -> None:
+    """The node becomes AveragePool."""
+    require_blocks(node)
+    node.give(node.op.AveragePool(node.input(0), **attributes_of(node, (*AVERAGING, "dilations"))))
+
+
+@contrib(("GlobalAveragePool", "GlobalMaxPool"), opset=13, domain=DOMAIN)
+def pool_all_of_blocks(node: Node) -> None:
+    """The node becomes its namesake."""
+    require_blocks(node)
+    node.give(getattr(node.op, node.op_type)(node.input(0)))
+
+
+@contrib("Upsample", opset=13, domain=DOMAIN)
+def resize_blocks(node: Node) -> None:
+    """The node becomes Resize. Without a mode it is nearest, which repeats each element."""
+    require_blocks(node)
+    scales = node.op.const([float(each) for each in node.attr("scales")], node.need_elem_type())
+    mode, place = node.attr("mode", "nearest"), node.attr("coordinate_transformation_mode", "asymmetric")
+    node.give(node.op.Resize(node.input(0), "", scales, mode=mode, coordinate_transformation_mode=place, nearest_mode="floor"))
+
+
+@contrib("ReorderInput", opset=13, exact=True, domain=DOMAIN)
+def enter_blocks(node: Node) -> None:
+    """The node goes; a Transpose brings channels that are last behind the batch, and a Pad fills the last block up with zeros."""
+    rank, is_last, block = node.need_rank(), bool(node.attr("channels_last", 0)), block_of(node)
+    require_blocks(node)
+    value = channels_first(node, node.input(0), rank) if is_last else node.input(0)
+    channels = channels_of(node, rank - 1 if is_last else 1, block)
+    more = filled(channels, block) - channels
+    if more:
+        value = node.op.Pad(value, node.op.int64([0] * (rank + 1) + [more] + [0] * (rank - 2)))
+    node.give(value)
+
+
+@contrib("ReorderOutput", opset=13, exact=True, domain=DOMAIN)
+def leave_blocks(node: Node) -> None:
+    """The node goes; a Slice leaves what fills the last block up out, and a Transpose brings the channels to the end."""
+    value, channels = node.input(0), node.attr("channels")
+    if node.need_dimension(1) != channels:
+        value = node.op.Slice(value, node.op.int64([0]), node.op.int64([channels]), node.op.int64([1]))
+    node.give(channels_last(node, value, node.need_rank()) if node.attr("channels_last", 0) else value)

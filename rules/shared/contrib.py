@@ -12,9 +12,15 @@ DOMAIN = "com.microsoft"
 
 
 def contrib(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = False, sums: bool = False, steps: bool = False
+    op_types: str | tuple[str, ...],
+    *,
+    opset: int,
+    exact: bool = False,
+    sums: bool = False,
+    steps: bool = False,
+    domain: str = DOMAIN,
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """Mark a function as a rule that replaces an operator of com.microsoft by nodes written for `opset`.
+    """Mark a function as a rule that replaces an operator of `domain` by nodes written for `opset`.
 
     Before it runs, the node is refused if it has an input, an attribute or a type that the operator does not have. So the rule sees
     known forms only, and has to treat each of them or refuse it. `steps` says that the kernel rounds to steps otherwise at times.
@@ -26,6 +32,6 @@ def contrib(
             node.require_known_form()
             function(node)
 
-        return replace(DOMAIN, op_types, opset=opset, exact=exact, sums=sums, steps=steps, module="microsoft")(replace_known_form)
+        return replace(domain, op_types, opset=opset, exact=exact, sums=sums, steps=steps, module="microsoft")(replace_known_form)
 
     return decorate

@@ -15,6 +15,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto
 from ...cached import cached_property
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, GraphLike, default_opset, resolved, shown_name, subgraphs
+from ...opsets.facts import of
 from ...opsets.folding import constant_value
 from ...structure.inlining import Key, callee, key_of
 from ..original import Original
@@ -113,6 +114,16 @@ class GraphPair:
         home = self.home(name)
         return home is None or name in home._varying
 
+    @cached_property
+    def _in_blocks(self) -> frozenset[str]:
+        """The values of this graph of the original that are laid out for one processor."""
+        found: set[str] = set()
+        for node in self.old_nodes if any(of(node.op_type, node.domain).has("blocks") for node in self.old_nodes) else ():
+            is_end = of(node.op_type, node.domain).word("blocks") == "end"
+            if not is_end and (of(node.op_type, node.domain).has("blocks") or not found.isdisjoint(node.input)):
+                found.update(node.output)
+        return frozenset(found)
+
     def is_sequence(self, name: str) -> bool:
         """Whether a value of the original is a sequence or an optional, whose type does not tell its content."""
         kind = self.type(name)
@@ -146,11 +157,15 @@ class GraphPair:
         return next((pair.new_tensors[name] for pair in self.enclosing() if name in pair.new_tensors), None)
 
     def in_old(self, name: str) -> bool:
-        """Whether the original has a value `name`."""
-        return self.home(name) is not None
+        """Whether the original has a value `name`, in a layout that the result can have."""
+        home = self.home(name)
+        return home is not None and name not in home._in_blocks
 
     def in_new(self, name: str) -> bool:
-        """Whether a node of the result makes `name`."""
+        """Whether a node of the result makes `name`, and not from elements that the original lays out for one processor."""
+        home = self.home(name)
+        if home is not None and name in home._in_blocks:
+            return False
         return any(name in pair.new_makers or name in pair.new_tensors or name in pair.inputs for pair in self.enclosing())
 
 

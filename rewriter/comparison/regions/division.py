@@ -18,6 +18,7 @@ from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from ...onnx_model.domains import DEFAULT_DOMAINS
 from ...onnx_model.protos import GRAPH_TYPES, subgraphs
+from ...opsets.facts import of
 from ...structure.inlining import Key
 from ..original import Original
 from .changed_nodes import ChangedNode, GraphPair, NodeChanges
@@ -225,7 +226,8 @@ class RegionFinder:
         if maker is None:
             return None
         node = maker[0].old_nodes[maker[1]]
-        if node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node)):
+        may_be_run = node.domain in DEFAULT_DOMAINS or of(node.op_type, node.domain).has("blocks")
+        if not may_be_run or any(True for _ in subgraphs(node)):
             return None
         return ChangedNode(*maker)
 

@@ -98,16 +98,16 @@ class RegionModels:
     def _plans(self, region: Region) -> list[Plan]:
         sizes = [_elements(value) for value in region.inputs.values() if value.name and self._constant_of(value) is None]
         weights = [name for name, value in region.inputs.items() if value.name and self._stored(name, value) is not None]
-        if any(
-            tensor.data_type != TensorProto.STRING and raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()
-        ):
-            return [Plan(with_values=True)]  # computed from the weights, so that others would not fit
+        if self._has_new_weights(region):
+            return [Plan(with_values=True)]
         if sum(sizes) > _MAX_ELEMENTS:
             return [Plan(reduced=True)]
         return [Plan(), Plan(with_values=True)] if weights else [Plan()]
 
     def of(self, region: Region, plan: Plan) -> tuple[ModelProto, ModelProto]:
         """The two models of the region, old and new. Raises UnfitError and InvalidModelError."""
+        if self._has_new_weights(region):
+            plan = plan._replace(with_values=True)
         inputs: list[onnx.ValueInfoProto] = []
         constants: list[TensorProto] = []
         budget = _Budget()
@@ -129,6 +129,11 @@ class RegionModels:
             self._model(self._original.proto, old, inputs, constants, outputs, before),
             self._model(self._result.proto, [*new, *links], inputs, constants + stored, outputs, after),
         )
+
+    def _has_new_weights(self, region: Region) -> bool:
+        """Whether the result stores weights that were computed from those of the original, so that others would not fit."""
+        stored = self._new_tensors(region).values()
+        return any(tensor.data_type != TensorProto.STRING and raw_length(tensor) > FEW for tensor in stored)
 
     @staticmethod
     def _model(

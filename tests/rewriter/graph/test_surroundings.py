@@ -46,6 +46,14 @@ def test_copies_and_sources() -> None:
     assert main.input_with("N") == ("x", 1) and main.input_with("M") is None
 
 
+def test_nodes_of_a_domain_are_those_of_the_first_question() -> None:
+    main, _ = graphs()
+    assert [node.op_type for node in main.as_read("")] == ["Relu", "Identity", "If"]
+    main._scope.graph.node[0].op_type = "Neg"
+    assert [node.op_type for node in main.as_read("")] == ["Relu", "Identity", "If"]
+    assert main.as_read("com.example") == []
+
+
 def test_a_declaration_is_added_only_where_there_is_none() -> None:
     main, _ = graphs()
     main.declare("a", onnx.TensorProto.FLOAT)

@@ -1,18 +1,279 @@
-"""What onnxruntime's optimizer lays out for one processor is refused, with the way out."""
+"""What onnxruntime's optimizer lays out in blocks of channels, back in ONNX's own order.
+
+The blocks of the processor at hand are not those of the tests, so the numbers come from the operators of ONNX, in onnxruntime.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+import onnx
 import pytest
-from contrib import STANDARD
-from helpers import model
+from contrib import STANDARD, normal, operators
+from helpers import model, run
+from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
 
+X = normal(2, 24, 5, 6)
 
-def test_it_is_refused():
-    proto = model("""<ir_version: 8, opset_import: ["" : 17, "com.microsoft.nchwc" : 1]>
-        g (float[1,8,4,4] x) => (float[1,8,4,4] y) { y = com.microsoft.nchwc.ReorderInput (x) }""")
+
+def filled(array: np.ndarray, block: int, axis: int = 0) -> np.ndarray:
+    """`array` with zeros behind it, so that its length is a multiple of `block`."""
+    pads = [(0, 0)] * array.ndim
+    pads[axis] = (0, -array.shape[axis] % block)
+    return np.pad(array, pads)
+
+
+def in_blocks(weights: np.ndarray, block: int) -> np.ndarray:
+    """Weights [maps, channels, y, x] as the optimizer stores them: element by element, as the layout is described."""
+    inner = block if weights.shape[1] >= block else 1
+    whole = filled(filled(weights, block), inner, 1)
+    maps, channels, height, width = whole.shape
+    order = [
+        whole[o + a, i + b, y, x]
+        for o in range(0, maps, block)
+        for i in range(0, channels, inner)
+        for y in range(height)
+        for x in range(width)
+        for b in range(inner)
+        for a in range(block)
+    ]
+    return np.array(order, np.float32).reshape(whole.shape)
+
+
+def laid_out(nodes: str, x: str = "float[N,24,5,6] x", **stored: np.ndarray) -> onnx.ModelProto:
+    proto = model(f"""<ir_version: 8, opset_import: ["" : 17, "com.microsoft.nchwc" : 1]>
+        g ({x}) => (float[N,C,H,W] y) {{ {nodes.replace("nchwc.", "com.microsoft.nchwc.")} }}""")
+    proto.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in stored.items())
+    return proto
+
+
+def converted(proto: onnx.ModelProto, target: int = 13) -> onnx.ModelProto:
+    result = convert_version(proto, target, compare="off", options=STANDARD).model
+    assert [entry.domain for entry in result.opset_import] == [""]
+    return result
+
+
+def refused(proto: onnx.ModelProto) -> str:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(proto, 13, compare="off", options=STANDARD)
-    assert "ReorderInput is laid out for one kind of processor" in str(caught.value)
-    assert "optimize the model at the level extended" in str(caught.value)
+    return str(caught.value)
+
+
+def plain(nodes: str, data: np.ndarray, **stored: np.ndarray) -> np.ndarray:
+    """What ONNX's own operators make of `data`."""
+    proto = model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[{",".join(map(str, data.shape))}] x) => (float[N,C,H,W] y) {{ {nodes} }}""")
+    proto.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in stored.items())
+    return run(proto, {"x": data})[0]
+
+
+CONVOLUTION = "a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w) y = nchwc.ReorderOutput <channels = {}> (b)"
+
+
+def test_blocks_that_nothing_shows():
+    proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=normal(32, 16, 1, 1))
+    assert "Conv is laid out for one kind of processor, and nothing in the file shows for which" in refused(proto)
+    assert "optimize the model at the level extended" in refused(proto)
+
+
+def test_weights_of_zeros_show_nothing():
+    proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=np.zeros((32, 16, 1, 1), np.float32))
+    assert "nothing in the file shows for which" in refused(proto)
+
+
+def test_maps_that_are_left_out_show_nothing():
+    """Weights of zeros, as pruning leaves them, are no end of a block where the bias goes on."""
+    weights, bias = normal(32, 16, 1, 1), normal(32)
+    weights[15::16] = weights[7::16] = 0
+    nodes = CONVOLUTION.format(32).replace("(a, w)", "(a, w, c)")
+    message = refused(laid_out(nodes, x="float[N,16,5,6] x", w=in_blocks(weights, 8), c=bias))
+    assert "nothing in the file shows for which" in message
+
+
+def test_what_would_see_the_blocks():
+    nodes = CONVOLUTION.format(24).replace("y = ", "c = Softmax (b) y = ").replace("> (b)", "> (c)")
+    message = refused(laid_out(nodes, w=normal(24, 24, 1, 1)))
+    assert "Softmax 'c' reads what Conv lays out in blocks" in message
+
+
+def test_weights_that_are_computed():
+    nodes = "v = Abs (x) " + CONVOLUTION.format(24).replace("(a, w)", "(a, v)")
+    assert "the weights" in refused(laid_out(nodes))
+
+
+def test_an_unknown_attribute():
+    message = refused(laid_out(CONVOLUTION.format(24).replace("Conv (", "Conv <extra = 1> ("), w=normal(24, 24, 1, 1)))
+    assert "Conv of onnxruntime has no attribute extra of this type" in message
+
+
+SIZES = [
+    (channels, maps, block) for channels in (24, 20, 12) for maps in (24, 20, 12, 40, 28) for block in (8, 16) if channels >= block
+]
+
+
+@pytest.mark.parametrize(("channels", "maps", "block"), SIZES)
+def test_weights_of_whole_blocks(channels, maps, block):
+    data, weights, bias = X[:, :channels], normal(maps, channels, 3, 2), normal(maps)
+    nodes = "a = nchwc.ReorderInput (x) b = nchwc.Conv <pads = [1,0,1,1], strides = [2,1]> (a, w, c) y = nchwc.ReorderOutput <channels = {}> (b)"
+    proto = laid_out(nodes.format(maps), x=f"float[N,{channels},5,6] x", w=in_blocks(weights, block), c=filled(bias, block))
+    expected = plain("y = Conv <pads = [1,0,1,1], strides = [2,1]> (x, w, c)", data, w=weights, c=bias)
+    np.testing.assert_allclose(run(converted(proto), {"x": data})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [8, 16])
+def test_few_channels_are_read_without_blocks(block):
+    weights = normal(20, 3, 3, 3)
+    proto = laid_out(
+        "b = nchwc.Conv (x, w) y = nchwc.ReorderOutput <channels = 20> (b)", x="float[N,3,5,6] x", w=in_blocks(weights, block)
+    )
+    expected = plain("y = Conv (x, w)", X[:, :3].copy(), w=weights)
+    np.testing.assert_allclose(run(converted(proto), {"x": X[:, :3].copy()})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [8, 16])
+def test_one_channel_for_each_map(block):
+    weights = normal(20, 1, 3, 3)
+    groups = len(filled(weights, block))
+    proto = laid_out(
+        f"a = nchwc.ReorderInput (x) b = nchwc.Conv <group = {groups}> (a, w) y = nchwc.ReorderOutput <channels = 20> (b)",
+        x="float[N,20,5,6] x",
+        w=in_blocks(weights, block),
+    )
+    data = X[:, :20].copy()
+    expected = plain("y = Conv <group = 20> (x, w)", data, w=weights)
+    np.testing.assert_allclose(run(converted(proto), {"x": data})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_fused_into_a_convolution():
+    weights, more = normal(24, 24, 1, 1), normal(24, 24, 1, 1)
+    proto = laid_out(
+        """a = nchwc.ReorderInput (x) s = nchwc.Conv (a, v)
+        b = nchwc.Conv <activation = "LeakyRelu", activation_params = [0.1]> (a, w, , s)
+        y = nchwc.ReorderOutput <channels = 24> (b)""",
+        w=in_blocks(weights, 8),
+        v=in_blocks(more, 8),
+    )
+    expected = plain("a = Conv (x, w) s = Conv (x, v) b = Add (a, s) y = LeakyRelu <alpha = 0.1> (b)", X, w=weights, v=more)
+    np.testing.assert_allclose(run(converted(proto), {"x": X})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+BETWEEN = {
+    "MaxPool <kernel_shape = [2,2], strides = [2,1], pads = [0,1,1,0], ceil_mode = 1>": None,
+    "MaxPool <kernel_shape = [2,2], dilations = [2,1]>": None,
+    'MaxPool <kernel_shape = [2,2], auto_pad = "SAME_LOWER">': None,
+    "AveragePool <kernel_shape = [2,3], pads = [1,1,0,1], count_include_pad = 1>": None,
+    "AveragePool <kernel_shape = [2,3]>": None,
+    "GlobalAveragePool": None,
+    "GlobalMaxPool": None,
+    "Upsample <scales = [1,1,2,3]>": ("nearest", "asymmetric"),
+    'Upsample <scales = [1,1,2,2], mode = "linear", coordinate_transformation_mode = "align_corners">': ("linear", "align_corners"),
+    'Upsample <scales = [1,1,2,2], mode = "linear", coordinate_transformation_mode = "half_pixel">': ("linear", "half_pixel"),
+}
+
+
+@pytest.mark.parametrize("text", BETWEEN)
+def test_between_convolutions(text):
+    first, second = normal(20, 24, 1, 1), normal(24, 20, 1, 1)
+    proto = laid_out(
+        f"""a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w) c = Relu (b) d = nchwc.{text} (c) e = nchwc.Conv (d, v)
+        y = nchwc.ReorderOutput <channels = 24> (e)""",
+        w=in_blocks(first, 16),
+        v=in_blocks(second, 16),
+    )
+    resized = BETWEEN[text]
+    node = text
+    if resized is not None:
+        scales = text.partition("[")[2].partition("]")[0]
+        mode, place = resized
+        node = f'Resize <mode = "{mode}", coordinate_transformation_mode = "{place}", nearest_mode = "floor"> (c, , s)'
+    else:
+        scales, node = "1", f"{node} (c)"
+    expected = plain(
+        f"b = Conv (x, w) c = Relu (b) s = Constant <value_floats = [{', '.join(f'{each}.0' for each in scales.split(','))}]> () d = {node} y = Conv (d, v)",
+        X,
+        w=first,
+        v=second,
+    )
+    np.testing.assert_allclose(run(converted(proto, 19), {"x": X})[0], expected, rtol=1e-5, atol=1e-5)
+    if "AveragePool <" not in text:
+        np.testing.assert_allclose(run(converted(proto), {"x": X})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_channels_that_are_last():
+    weights = normal(20, 24, 3, 3)
+    proto = laid_out(
+        """a = nchwc.ReorderInput <channels_last = 1> (x) b = nchwc.Conv (a, w)
+        y = nchwc.ReorderOutput <channels = 20, channels_last = 1> (b)""",
+        x="float[N,5,6,24] x",
+        w=in_blocks(weights, 16),
+    )
+    expected = plain("y = Conv (x, w)", X, w=weights).transpose(0, 2, 3, 1)
+    data = np.ascontiguousarray(X.transpose(0, 2, 3, 1))
+    np.testing.assert_allclose(run(converted(proto), {"x": data})[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_lists_of_channels_between():
+    weights = [normal(16, 24, 1, 1), normal(16, 24, 1, 1), normal(20, 32, 1, 1)]
+    proto = laid_out(
+        """a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w0) c = nchwc.Conv (a, w1) d = Concat <axis = 1> (b, c)
+        e = nchwc.Conv (d, w2) y = nchwc.ReorderOutput <channels = 20> (e)""",
+        **{f"w{number}": in_blocks(array, 16) for number, array in enumerate(weights)},
+    )
+    expected = plain(
+        "b = Conv (x, w0) c = Conv (x, w1) d = Concat <axis = 1> (b, c) y = Conv (d, w2)",
+        X,
+        **{f"w{number}": array for number, array in enumerate(weights)},
+    )
+    result = converted(proto)
+    np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-5)
+    assert operators(result) == ["Pad", "Conv", "Conv", "Concat", "Conv", "Slice"]
+
+
+@pytest.mark.parametrize("maps", [24, 20])
+def test_channels_of_unknown_number(maps):
+    weights = normal(maps, 20, 1, 1)
+    proto = laid_out(CONVOLUTION.format(maps), x="float[N,C0,H0,W0] x", w=in_blocks(weights, 16))
+    data = X[:, :20].copy()
+    np.testing.assert_allclose(
+        run(converted(proto), {"x": data})[0], plain("y = Conv (x, w)", data, w=weights), rtol=1e-5, atol=1e-5
+    )
+
+
+def optimized(proto: onnx.ModelProto, folder) -> onnx.ModelProto:
+    """The model as onnxruntime's optimizer writes it at the level "all", for the processor at hand."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnx.load(folder / "optimized.onnx")
+
+
+@pytest.mark.parametrize("compare", ["required", "nodes"])
+def test_what_the_optimizer_writes(tmp_path, compare):
+    """Parts that are compared do not end within the layout: what is there has other elements under the same name."""
+    proto = model("""<ir_version: 8, opset_import: ["" : 17]> g (float[N,24,8,8] x) => (float[N,20,C] y) {
+        a = Conv (x, w0) b = Relu (a) c = Conv (b, w1) d = Conv (b, w2) e = Concat <axis = 1> (c, d) f = Sigmoid (e) g = Mul (e, f)
+        h = MaxPool <kernel_shape = [2,2], strides = [2,2]> (g) i = Conv (h, w3) s = Constant <value_ints = [0,20,-1]> ()
+        y = Reshape (i, s) }""")
+    shapes = [(20, 24, 1, 1), (16, 20, 3, 3), (16, 20, 3, 3), (20, 32, 3, 3)]
+    proto.graph.initializer.extend(numpy_helper.from_array(normal(*shape), f"w{i}") for i, shape in enumerate(shapes))
+    written = optimized(proto, tmp_path)
+    converted = convert_version(written, 13, compare=compare, options=STANDARD)
+    assert {node.domain for node in converted.model.graph.node} == {""}
+    data = normal(2, 24, 8, 8)
+    np.testing.assert_allclose(run(converted.model, {"x": data})[0], run(proto, {"x": data})[0], rtol=1e-4, atol=1e-4)
+
+
+def test_new_weights_are_not_compared_with_others(tmp_path):
+    """Weights in another order fit only those that they were made of, also where a part has more than are read."""
+    proto = model("""<ir_version: 8, opset_import: ["" : 17]> g (float[N,1024,3,3] x) => (float[N,C,3,3] y) {
+        r = Abs (x) a = Conv (r, w0) b = Conv (a, w1) c = Conv (b, w2) y = Conv (c, w3) }""")
+    big = [helper.make_tensor(f"w{i}", 1, (1024, 1024, 1, 1), normal(1024 * 1024) / 32) for i in range(3)]
+    proto.graph.initializer.extend([*big, numpy_helper.from_array(normal(20, 1024, 1, 1), "w3")])
+    written = optimized(proto, tmp_path)
+    report = convert_version(written, 13, compare="nodes", options=STANDARD).report
+    assert report.comparison is not None
+    assert report.comparison.status == "not compared"

@@ -49,6 +49,28 @@ def pooled_whole(call: Call) -> Shapes:
     return [(shape[0], *ones, shape[-1]) if call.attr("channels_last", 0) else (*shape[:2], *ones)]
 
 
+def scaled(call: Call) -> Shapes:
+    """Each position of [batch, channels, …] `scales` times."""
+    shape = call.shape(0)
+    return [None if shape is None else (*shape[:2], *map(_times, shape[2:], call.attr("scales")[2:]))]
+
+
+def in_blocks(call: Call) -> Shapes:
+    """[batch, channels, …], or with `channels_last` [batch, …, channels], with channels that fill the last block up."""
+    shape = call.shape(0)
+    if shape is None:
+        return [None]
+    return [(shape[0], None, *(shape[1:-1] if call.attr("channels_last", 0) else shape[2:]))]
+
+
+def out_of_blocks(call: Call) -> Shapes:
+    """[batch, channels, …], or with `channels_last` [batch, …, channels]."""
+    shape, channels = call.shape(0), call.attr("channels")
+    if shape is None:
+        return [None]
+    return [(shape[0], *shape[2:], channels) if call.attr("channels_last", 0) else (shape[0], channels, *shape[2:])]
+
+
 def reduced(call: Call) -> Shapes:
     """A reduction over `axes`, all where there are none, which stay with a length of 1 with `keepdims`."""
     shape = call.shape(0)
@@ -97,3 +119,7 @@ def _slid(call: Call, shape: Shape | None, maps: Dimension, kernel: Shape) -> Sh
             is_doubtful = places < 0 or last * strides[axis] >= size + before  # a window that is too large, or behind the data
             sizes.append(None if is_doubtful else last + 1)
     return (shape[0], maps, *sizes)
+
+
+def _times(size: Dimension, scale: int) -> Dimension:
+    return size * scale if isinstance(size, int) else None

@@ -45,3 +45,13 @@ def test_pooling():
     assert windows.pooled_whole(call("channels_last = 1", [1, 7, 8, 3])) == [(1, 1, 1, 3)]
     assert windows.reduced(call("axes = [-1], keepdims = 0", [2, 3, 4])) == [(2, 3)]
     assert windows.reduced(call("keepdims = 1", [2, 3, 4])) == [(1, 1, 1)]
+
+
+def test_layouts_in_blocks():
+    assert windows.in_blocks(call("channels_last = 0", ["N", 3, 7, 8])) == [("N", None, 7, 8)]
+    assert windows.in_blocks(call("channels_last = 1", ["N", 7, 8, 3])) == [("N", None, 7, 8)]
+    assert windows.out_of_blocks(call("channels = 3", ["N", 8, 7, None])) == [("N", 3, 7, None)]
+    assert windows.out_of_blocks(call("channels = 3, channels_last = 1", ["N", 8, 7, 9])) == [("N", 7, 9, 3)]
+    assert windows.scaled(call("scales = [1,1,2,3]", ["N", 8, 7, None])) == [("N", 8, 14, None)]
+    for function in (windows.in_blocks, windows.out_of_blocks, windows.scaled):
+        assert function(call("scales = [1,1,1], channels = 1", None)) == [None]

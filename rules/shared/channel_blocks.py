@@ -1,0 +1,116 @@
+"""The layout of com.microsoft.nchwc: channels in blocks of 8 or 16, as the processor wants them that optimized the model.
+
+A value [batch, channels, …] is stored as [batch, blocks, …, block]; the last block is filled up with zeros.
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/mlas/lib/reorder.cpp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+from ...rewriter.opsets.facts import Kind, of
+
+DOMAIN = "com.microsoft.nchwc"
+_SIZES = (8, 16)
+
+
+def block_of(node: Node) -> int:
+    """The number of channels in a block. No file states it, but most show it: by channels that fill an odd number of eights, or by
+    the zeros that fill the last block of the weights up.
+
+    Raises Unconvertible where both numbers fit.
+    """
+    left = set(_SIZES)
+    nodes = node.graph.as_read(DOMAIN)
+    makers = {name: each for each in nodes for name in each.output}
+    for each in nodes:
+        left.intersection_update(_fitting(node, each, makers.get(each.input[0])))
+        if len(left) == 1:
+            return left.pop()
+    raise Unconvertible(
+        f"{node.op_type} is laid out for one kind of processor, and nothing in the file shows for which",
+        "optimize the model at the level extended (ORT_ENABLE_EXTENDED) instead of all",
+    )
+
+
+def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[int]:
+    """The sizes of blocks that do not contradict the node `other`, whose first input `maker` makes."""
+    weights, bias = _weights(node, other), _weights(node, other, 2)
+    if weights is not None:
+        fitting = [size for size in _SIZES if weights.dims[0] % size == 0]
+        may_be_filled_up = bias is None or not node.graph.read(bias)[-1]
+        shown = [size for size in fitting if may_be_filled_up and _is_filled_up(node.graph.read(weights), size)]
+        return shown[-1:] or fitting
+    channels = next((helper.get_attribute_value(each) for each in other.attribute if each.name == "channels"), 0)
+    made = None if maker is None else _weights(node, maker)
+    if made is not None and channels:
+        return [size for size in _SIZES if filled(channels, size) == made.dims[0]]
+    return _SIZES
+
+
+def _weights(node: Node, other: NodeProto, place: int = 1) -> TensorProto | None:
+    """The stored weights of the node `other`, or its bias, in the place 2; None where it has none."""
+    return node.graph.tensor(other.input[place]) if len(other.input) > place else None
+
+
+def _is_filled_up(stored: np.ndarray, block: int) -> bool:
+    """Whether the last block of maps holds numbers, and only zeros for its last map.
+
+    Blocks of 8 never look like blocks of 16 that are filled up: each full one has numbers in the place of the last map.
+    """
+    last = stored.reshape(stored.shape[0] // block, -1, block)[-1]
+    return bool(last.any() and not last[:, -1].any())
+
+
+def filled(channels: int, block: int) -> int:
+    """The number of channels, with those that fill the last block up."""
+    return -(-channels // block) * block
+
+
+def channels_of(node: Node, axis: int, block: int) -> int:
+    """The number of channels, on `axis`, of what enters the blocks: its length or, where this is unknown, the channels by which the
+    convolutions that follow multiply with numbers. A model in which these are too few does not run, since no lengths fit then.
+    """
+    known = node.dimension(axis)
+    if isinstance(known, int):
+        return known
+    convolutions = [reader for reader in node.graph.readers(node.output(0)) if reader.domain == DOMAIN]
+    stored = (tensor for tensor in (_weights(node, each) for each in convolutions) if tensor is not None)
+    used = max((_used_channels(plain_weights(node.graph.read(tensor), block)) for tensor in stored), default=0)
+    return used or node.need_dimension(axis)
+
+
+def _used_channels(weights: np.ndarray) -> int:
+    """The number of channels before those that weights [maps, channels, …], or [channels, 1, …], multiply by zeros alone."""
+    by_channel = weights if weights.shape[1] == 1 else weights.swapaxes(0, 1)
+    (used,) = by_channel.reshape(len(by_channel), -1).any(axis=1).nonzero()
+    return 0 if len(used) == 0 else int(used[-1]) + 1
+
+
+def plain_weights(stored: np.ndarray, block: int) -> np.ndarray:
+    """Weights [maps, channels, …] out of blocks of maps, and of channels where there is at least a block of them."""
+    maps, channels, *window = stored.shape
+    inner = block if channels % block == 0 else 1
+    blocks = stored.reshape(maps // block, channels // inner, *window, inner, block)
+    rank = blocks.ndim
+    return blocks.transpose(0, rank - 1, 1, rank - 2, *range(2, rank - 2)).reshape(stored.shape)
+
+
+def require_blocks(node: Node) -> None:
+    """Raises Unconvertible where something reads the output that does not leave blocks as they are: it would see them."""
+    for reader in node.graph.readers(node.output(0)):
+        if reader.domain != DOMAIN and not _keeps_blocks(reader):
+            raise Unconvertible(
+                f"{reader.op_type} '{reader.name or reader.output[0]}' reads what {node.op_type} lays out in blocks",
+                "correct the model",
+            )
+
+
+def _keeps_blocks(node: NodeProto) -> bool:
+    fact = of(node.op_type, node.domain)
+    return fact.kind is Kind.ELEMENTWISE or (fact.is_variadic and fact.kind is Kind.MOVES)
