@@ -21,28 +21,28 @@ def convolve_blocks(node: Node) -> None:
     weights = node.const_input(1, "the weights")
     require_blocks(node)
     stored = node.op.const(plain_weights(weights, block_of(node)), node.need_elem_type(1))
-    node.give(finished(node, convolved(node, node.input(0), stored)))
+    _make(node, finished(node, convolved(node, node.input(0), stored)))
 
 
 @contrib("MaxPool", opset=13, exact=True, domain=DOMAIN)
 def pool_blocks(node: Node) -> None:
     """The node becomes MaxPool."""
     require_blocks(node)
-    node.give(node.op.MaxPool(node.input(0), **attributes_of(node, POOLING)))
+    _make(node, node.op.MaxPool(node.input(0), **attributes_of(node, POOLING)))
 
 
 @contrib("AveragePool", opset=19, domain=DOMAIN)
 def average_blocks(node: Node) -> None:
     """The node becomes AveragePool."""
     require_blocks(node)
-    node.give(node.op.AveragePool(node.input(0), **attributes_of(node, (*AVERAGING, "dilations"))))
+    _make(node, node.op.AveragePool(node.input(0), **attributes_of(node, (*AVERAGING, "dilations"))))
 
 
 @contrib(("GlobalAveragePool", "GlobalMaxPool"), opset=13, domain=DOMAIN)
 def pool_all_of_blocks(node: Node) -> None:
     """The node becomes its namesake."""
     require_blocks(node)
-    node.give(getattr(node.op, node.op_type)(node.input(0)))
+    _make(node, getattr(node.op, node.op_type)(node.input(0)))
 
 
 @contrib("Upsample", opset=13, domain=DOMAIN)
@@ -51,7 +51,8 @@ def resize_blocks(node: Node) -> None:
     require_blocks(node)
     scales = node.op.const([float(each) for each in node.attr("scales")], node.need_elem_type())
     mode, place = node.attr("mode", "nearest"), node.attr("coordinate_transformation_mode", "asymmetric")
-    node.give(node.op.Resize(node.input(0), "", scales, mode=mode, coordinate_transformation_mode=place, nearest_mode="floor"))
+    resized = node.op.Resize(node.input(0), "", scales, mode=mode, coordinate_transformation_mode=place, nearest_mode="floor")
+    _make(node, resized)
 
 
 @contrib("ReorderInput", opset=13, exact=True, domain=DOMAIN)
@@ -64,7 +65,7 @@ def enter_blocks(node: Node) -> None:
     more = filled(channels, block) - channels
     if more:
         value = node.op.Pad(value, node.op.int64([0] * (rank + 1) + [more] + [0] * (rank - 2)))
-    node.give(value)
+    _make(node, value)
 
 
 @contrib("ReorderOutput", opset=13, exact=True, domain=DOMAIN)
@@ -74,3 +75,9 @@ def leave_blocks(node: Node) -> None:
     if node.need_dimension(1) != channels:
         value = node.op.Slice(value, node.op.int64([0]), node.op.int64([channels]), node.op.int64([1]))
     node.give(channels_last(node, value, node.need_rank()) if node.attr("channels_last", 0) else value)
+
+
+def _make(node: Node, value: str) -> None:
+    """Let all that reads the output read `value`. The name of the output goes, since it stood for elements in another order."""
+    node.forward(0, value)
+    node.remove()

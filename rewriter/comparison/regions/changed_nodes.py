@@ -114,6 +114,10 @@ class GraphPair:
         home = self.home(name)
         return home is None or name in home._varying
 
+    def lays_out(self, name: str) -> bool:
+        """Whether the original has the elements of `name` in the order of one processor, which the result has not."""
+        return any(name in pair._in_blocks for pair in self.enclosing())
+
     @cached_property
     def _in_blocks(self) -> frozenset[str]:
         """The values of this graph of the original that are laid out for one processor."""
@@ -158,13 +162,11 @@ class GraphPair:
 
     def in_old(self, name: str) -> bool:
         """Whether the original has a value `name`, in a layout that the result can have."""
-        home = self.home(name)
-        return home is not None and name not in home._in_blocks
+        return self.home(name) is not None and not self.lays_out(name)
 
     def in_new(self, name: str) -> bool:
         """Whether a node of the result makes `name`, and not from elements that the original lays out for one processor."""
-        home = self.home(name)
-        if home is not None and name in home._in_blocks:
+        if self.lays_out(name):
             return False
         return any(name in pair.new_makers or name in pair.new_tensors or name in pair.inputs for pair in self.enclosing())
 

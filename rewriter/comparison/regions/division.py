@@ -78,10 +78,11 @@ class RegionFinder:
     def __init__(
         self, original: Original, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
     ) -> None:
-        self._aliases = aliases
         self._nodes = NodeChanges(original, result, aliases, units)
+        laid_out = {name for name in aliases if any(pair.lays_out(name) for pair in self._nodes.pairs)}
+        self._aliases = {name: value for name, value in aliases.items() if name not in laid_out}
         self._resolve = self._nodes.resolve
-        self._targets = set(map(self._resolve, aliases))
+        self._targets = set(map(self._resolve, self._aliases))
         self.pairs = self._nodes.pairs
         """The graphs that both models have, at any depth."""
         self.kept = self._nodes.kept
@@ -157,7 +158,10 @@ class RegionFinder:
 
     def _outputs_of(self, members: Iterable[ChangedNode]) -> list[str]:
         return [
-            name for changed in members for name in filter(None, changed.node.output) if changed.pair.in_new(self._resolve(name))
+            name
+            for changed in members
+            for name in filter(None, changed.node.output)
+            if not changed.pair.lays_out(name) and changed.pair.in_new(self._resolve(name))
         ]
 
     def _fill(self, region: Region, members: list[ChangedNode]) -> None:
