@@ -51,6 +51,10 @@ def masked_rows(node: Node) -> None:
     _forget_heads(node)
     _ask_for_both_presents(node)
     node.approximate = True  # runtimes have another kernel for 25
+    if node.chosen_meaning == "onnxruntime":
+        _show_all_keys(node)
+    elif _may_see_all_keys(node):
+        node.caution("is_causal=1 with past_key: onnxruntime hides later keys from a single query from opset 25 on, and not before")
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
@@ -172,6 +176,7 @@ def in_matrix_products(node: Node) -> None:
     op = node.op
     _refuse_integer_mask(node)
     _forget_heads(node)
+    _show_all_keys(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
         node.expand()
@@ -262,7 +267,7 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
     The causal mask alone never does: each query sees the first key.
     """
     mask = _as_bias(node, node.input(_MASK), kind) if node.has_input(_MASK) else ""
-    if not node.attr("is_causal", 0) or _sees_all_keys(node):
+    if not node.attr("is_causal", 0):
         bias = mask
     else:
         causal = _causal_bias(node, key, kind)
@@ -273,20 +278,27 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
     return bias, known is None or bool(np.isneginf(known).all(axis=-1).any())
 
 
-def _sees_all_keys(node: Node) -> bool:
-    """Whether a causal node has a single query that sees all of several new keys behind a past, as onnxruntime lets it.
+def _may_see_all_keys(node: Node) -> bool:
+    """Whether a causal node may have a single query behind a past, which sees all of several new keys in onnxruntime."""
+    queries, keys = node.dimension(-2, _Q), node.dimension(-2, _K)
+    is_single = queries == 1 or not isinstance(queries, int)
+    if not node.attr("is_causal", 0) or not node.has_input(_PAST_KEY) or not is_single:
+        return False
+    return keys != 1 and (queries is None or queries != keys)
+
+
+def _show_all_keys(node: Node) -> None:
+    """Remove is_causal where a single query sees all keys, as onnxruntime lets it.
 
     Raises Unconvertible where nobody said whose meaning counts, or where the number of queries is open.
     """
-    queries, keys = node.dimension(-2, _Q), node.dimension(-2, _K)
-    is_single = queries == 1 or not isinstance(queries, int)
-    if not node.has_input(_PAST_KEY) or not is_single or keys == 1 or (queries is not None and queries == keys):
-        return False
+    if not _may_see_all_keys(node):
+        return
     if node.meaning("is_causal=1 hides later keys from a single query", "shows it all keys") == "specification":
-        return False
-    if queries != 1:
+        return
+    if node.dimension(-2, _Q) != 1:
         raise Unconvertible("whether it has a single query, which sees all keys, is only known at run time", node.shape_hint(_Q))
-    return True
+    node.pop_attr("is_causal")
 
 
 def _as_bias(node: Node, mask: str, kind: int) -> str:
@@ -351,11 +363,14 @@ def _weights(node: Node, scores: str, bias: str, kind: int) -> str:
 
 
 def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
-    """The weights, with 0 instead of NaN for queries whose keys are all masked."""
+    """The weights, with 0 instead of NaN for queries whose keys are all masked.
+
+    Halves are compared, since OpenVINO gives the lowest number for the maximum of minus infinities.
+    """
     op = node.op
-    highest = op.ReduceMax(bias, axes=[-1], keepdims=1)
+    highest = op.ReduceMax(op.Mul(bias, op.const(0.5, kind)), axes=[-1], keepdims=1)
     lowest = _LOWEST_BFLOAT16 if kind == TensorProto.BFLOAT16 else np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min
-    is_masked = op.Less(highest, op.const(lowest, kind))  # Equal came later
+    is_masked = op.Less(highest, op.const(lowest / 2, kind))  # Equal came later
     return op.Where(is_masked, op.const(0, kind), weights)
 
 

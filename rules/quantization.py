@@ -19,6 +19,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+from ..rewriter.opsets.facts import Kind, Work, of
 from .shared.axes import require_axis
 from .shared.rounding import FLOAT8
 from .shared.saturating import RANGES, become_saturated
@@ -103,6 +104,41 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
 # 21: blocks, integers of 16 bits, and an output type without a zero point.
 
 
+@upgrade("DequantizeLinear", 21)
+def keep_loading_in_onnxruntime(node: Node) -> None:
+    """Signed 8-bit integers whose real numbers are moved lose a zero point of 0; with another one, they become 16-bit integers.
+
+    onnxruntime 1.32 quantizes what is moved once more, by the same zero point, and does not load what it wrote from opset 21 on.
+    """
+    zero = known_zero_point(node, _ZERO)
+    if zero is None or node.need_elem_type() != TensorProto.INT8:
+        return
+    if all(_are_quantized(node, output) for output in _moved(node)):
+        return
+    if not zero.any():
+        node.drop_input(_ZERO)
+    elif zero.size == 1:
+        node.set_input(0, _cast(node, node.input(0), TensorProto.INT16))
+        node.set_input(_ZERO, node.op.const(zero, TensorProto.INT16))
+
+
+def _moved(node: Node) -> list[str]:
+    """What nodes make that move the output, or whose input onnxruntime reshapes, as for a Gemm of MatMul and Add."""
+    found = []
+    for reader in node.graph.readers(node.output(0)):
+        fact, output = of(reader.op_type), reader.output[0]
+        takes_gemm = reader.op_type == "MatMul" and any(each.op_type == "Add" for each in node.graph.readers(output))
+        if takes_gemm or fact.kind is Kind.MOVES or (fact.kind is Kind.POOLS and fact.work is Work.ORDERS):
+            found.append(output)
+    return found
+
+
+def _are_quantized(node: Node, name: str) -> bool:
+    """Whether only QuantizeLinear reads the value."""
+    readers = node.graph.readers(name)
+    return not node.graph.is_output(name) and all(reader.op_type == "QuantizeLinear" for reader in readers)
+
+
 @downgrade("QuantizeLinear", 21)
 def quantize_blocks(node: Node) -> None:
     """output_dtype becomes a zero point; blocks become rows, or, for 16-bit results, are written out as arithmetic."""
@@ -117,7 +153,10 @@ def quantize_blocks(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
-    """Blocks become rows, or, for 16-bit integers, are written out; those from a QuantizeLinear are multiplied as int32."""
+    """Blocks become rows, or, for 16-bit integers, are written out; those from a QuantizeLinear are multiplied as int32.
+
+    Signed 8-bit integers get the zero point 0, if they have none.
+    """
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
@@ -125,6 +164,8 @@ def dequantize_blocks(node: Node) -> None:
         _dequantize_steps(node, steps)
     elif block or is_wide:
         _dequantize(node, block)
+    elif node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO):
+        _state_zero_point(node, TensorProto.INT8, of_scale=True)  # onnxruntime takes uint8 where it is moved behind what follows
 
 
 def _quantized_steps(node: Node) -> str:
@@ -155,11 +196,17 @@ def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
 
 
 def _dequantize_steps(node: Node, steps: str) -> None:
-    """Let the node multiply `steps` as int32 without a zero point, saturated where the sum with the zero point would be."""
+    """Let the node multiply `steps` as int32 without a zero point, saturated where the sum with the zero point would be.
+
+    What is moved behind it is multiplied by a Mul: onnxruntime would quantize it to uint8 behind a DequantizeLinear of int32.
+    """
     zero = _one_zero_point(node)
     shift = 0 if zero is None else int(zero)
     bounds = [node.op.const(bound - shift, TensorProto.FLOAT) for bound in RANGES[node.need_elem_type()]]
     whole = _cast(node, node.op.Clip(steps, *bounds), TensorProto.INT32)
+    if _moved(node):
+        node.become.Mul(_cast(node, whole, TensorProto.FLOAT), along_axis(node, _SCALE))
+        return
     node.set_input(0, whole)
     if node.has_input(_ZERO):
         node.drop_input(_ZERO)
@@ -168,8 +215,12 @@ def _dequantize_steps(node: Node, steps: str) -> None:
 def _give_zero_point(node: Node, *, of_scale: bool) -> None:
     """Turn output_dtype into a zero point of that type with value 0, in the shape of the scale or as a scalar, if there is none."""
     kind = node.pop_attr("output_dtype", 0)
-    if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
-        return
+    if not node.has_input(_ZERO) and kind not in (0, TensorProto.UINT8):
+        _state_zero_point(node, kind, of_scale=of_scale)
+
+
+def _state_zero_point(node: Node, kind: int, *, of_scale: bool) -> None:
+    """Give the node a zero point of this type with value 0, in the shape of the scale or as a scalar."""
     shape = node.shape(_SCALE) if of_scale else ()
     if shape is not None and all(isinstance(dim, int) for dim in shape):
         node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE) if of_scale else (), kind))

@@ -45,7 +45,9 @@ def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]
     fact = facts.of(node.op_type, node.domain)
     if fact.has("regresses") and node.output:
         targets = next((attribute.i for attribute in node.attribute if attribute.name in ("n_targets", "targets")), None)
-        found[node.output[0]] = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [None, targets])
+        told = found.get(node.output[0])
+        kind = onnx.TensorProto.FLOAT if told is None else told.tensor_type.elem_type
+        found[node.output[0]] = onnx.helper.make_tensor_type_proto(kind, [None, targets])
     for attribute in node.attribute if fact.has("classifies") else ():
         if attribute.name in _CLASS_LABELS and (attribute.ints or attribute.strings):
             found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=_CLASS_LABELS[attribute.name]))

@@ -14,7 +14,7 @@ from ...rewriter.engine.registry import replace
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared import trees
-from ..shared.ml import DOMAIN, HAS_TREE_ENSEMBLE, Features, features, state_lists
+from ..shared.ml import DOMAIN, HAS_TREE_ENSEMBLE, Features, features, scores_of, state_lists
 from ..shared.trees import Branch, Tree
 
 Labels = list[str] | list[int]
@@ -94,8 +94,7 @@ def _choose_of_two(node: Node, listed: Sequence[Tree], labels: Labels) -> None:
 
 def _summed(node: Node, x: Features, whole: Sequence[Tree], targets: int, output: str = "") -> str:
     """The sums of the weights, a matrix with a column for each target."""
-    attributes = trees.ensemble_attributes(whole, x.kind)
-    return node.op.of(DOMAIN, node.domain_target).TreeEnsemble(x.name, n_targets=targets, output=output, **attributes)
+    return scores_of(node, x, targets, output, **trees.ensemble_attributes(whole, x.kind))
 
 
 def _last(node: Node, x: Features) -> str:

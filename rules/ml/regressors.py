@@ -15,7 +15,7 @@ from ...rewriter.engine.registry import replace
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared import trees
-from ..shared.ml import DOMAIN, HAS_TREE_ENSEMBLE, features, state_lists
+from ..shared.ml import DOMAIN, HAS_TREE_ENSEMBLE, features, scores_of, state_lists
 
 _OTHERS = ("SOFTMAX", "LOGISTIC")
 """Each of these has the number in a TreeEnsemble which onnxruntime takes for that of the other."""
@@ -90,9 +90,10 @@ def regressor(node: Node) -> None:
         raise Unconvertible("its leaves have several weights, of which TreeEnsemble has no average", "export it with SUM")
     _require_bases(node, listed, bases)
     x = features(node)
-    scores = node.op.of(DOMAIN, node.domain_target).TreeEnsemble(
-        x.name,
-        n_targets=targets,
+    scores = scores_of(
+        node,
+        x,
+        targets,
         aggregate_function=trees.AGGREGATES.index(aggregate),
         **trees.ensemble_attributes(trees.with_bases(whole, bases) if aggregate == "SUM" else whole, x.kind),
     )

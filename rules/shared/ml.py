@@ -5,10 +5,10 @@ https://onnx.ai/onnx/operators/index_ml.html
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
@@ -41,6 +41,13 @@ def features(node: Node) -> Features:
         raise Unconvertible("its trees are double, and its input is not", "let its input be double, too")
     is_float = kind == TensorProto.FLOAT
     return Features(node.input(0) if is_float else node.op.Cast(node.input(0), to=TensorProto.FLOAT), TensorProto.FLOAT)
+
+
+def scores_of(node: Node, x: Features, targets: int, output: str = "", **attributes: Any) -> str:
+    """What a TreeEnsemble with these attributes makes of `x`: a matrix with a row for each sample and a column for each target."""
+    scores = node.op.of(DOMAIN, node.domain_target).TreeEnsemble(x.name, n_targets=targets, output=output, **attributes)
+    node.graph.note_type(scores, helper.make_tensor_type_proto(x.kind, [None, targets]))
+    return scores
 
 
 def state_lists(node: Node) -> None:

@@ -517,6 +517,68 @@ def test_a_single_query_before_several_new_keys_has_two_meanings():
     np.testing.assert_allclose(run(result, feeds)[0], scores / scores.sum(axis=-1, keepdims=True) @ values, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("attributes", "more"),
+    [(", softcap = 1.5", ""), (", qk_matmul_output_mode = 1", ", s"), (", qk_matmul_output_mode = 0", ", s")],
+)
+def test_two_meanings_of_what_becomes_the_function_body(attributes, more):
+    """Such a node is refused as well, and has the meaning that is chosen."""
+    text = NEW_KEYS.format(q=1, k=2).replace("is_causal = 1", f"is_causal = 1{attributes}").replace("c, d =", f"c, d{more} =")
+    source = model(text, 23, 10)
+    assert "is_causal=1 hides later keys from a single query" in refusal(source, 17)
+    random = np.random.default_rng(4)
+    shapes = {"q": 1, "k": 2, "v": 2, "pk": 2, "pv": 2}
+    feeds = {name: random.normal(size=(1, 1, size, 4)).astype(np.float32) for name, size in shapes.items()}
+    result = convert_version(source, 17, options=Options(semantics="onnxruntime")).model
+    np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-6)
+    result = convert_version(source, 17, options=Options(semantics="specification")).model
+    np.testing.assert_allclose(run(result, feeds)[0], ReferenceEvaluator(source).run(None, feeds)[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["float[B,H,S,E]", "float[B,S,E]"])
+def test_two_meanings_of_open_dimensions(shape):
+    heads = "" if "H" in shape else ", q_num_heads = 2, kv_num_heads = 2"
+    other = shape.replace("S", "T")
+    source = model(
+        f"""g ({shape} q, {other} k, {other} v, float[B,H,P,D] pk, float[B,H,P,D] pv) => ({shape} y) {{
+        y, c, d = Attention <is_causal = 1{heads}> (q, k, v, , pk, pv) }}""",
+        23,
+        10,
+    )
+    assert "is_causal=1 hides later keys from a single query" in refusal(source, 22)
+
+
+@pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx does not know opset 25")
+def test_onnxruntime_has_the_other_meaning_from_25_on():
+    source = model(NEW_KEYS.format(q=1, k=2), 24, 10)
+    random = np.random.default_rng(4)
+    shapes = {"q": 1, "k": 2, "v": 2, "pk": 2, "pv": 2}
+    feeds = {name: random.normal(size=(1, 1, size, 4)).astype(np.float32) for name, size in shapes.items()}
+    report = convert_version(source, 25).report
+    assert any("onnxruntime hides later keys from a single query from opset 25 on" in text for text in report.warnings)
+    result = convert_version(source, 25, options=Options(semantics="onnxruntime")).model
+    np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-6)
+
+
+def test_rows_that_are_masked_as_a_whole_are_found_without_the_maximum_of_infinities():
+    """OpenVINO gives the lowest number for it."""
+    source = model(
+        """g (float[1,1,2,4] q, float[1,1,3,4] k, float[1,1,3,4] v, bool[2,3] m) => (float[1,1,2,4] y) { y = Attention (q, k, v, m) }""",
+        23,
+        10,
+    )
+    result = convert_version(source, 18).model
+    for node in result.graph.node:
+        if node.op_type == "ReduceMax":
+            node.op_type = "Max"  # of the halves and the lowest number, as OpenVINO computes it, in a row of infinities
+            node.input[1] = "lowest"
+            del node.attribute[:]
+    result.graph.initializer.append(onnx.numpy_helper.from_array(np.finfo(np.float32).min, "lowest"))
+    feeds = {name: np.ones((1, 1, size, 4), np.float32) for name, size in {"q": 2, "k": 3, "v": 3}.items()}
+    (y,) = run(result, feeds | {"m": np.array([[True] * 3, [False] * 3])})
+    np.testing.assert_array_equal(y[0, 0], [[1] * 4, [0] * 4])
+
+
 @pytest.mark.parametrize(("queries", "keys"), [("1", "1"), ("2", "3"), ("S", "S")])
 def test_other_numbers_of_queries_have_one(queries, keys):
     assert convert_version(model(NEW_KEYS.format(q=queries, k=keys), 23, 10), 22).report.target_opset == 22

@@ -9,6 +9,7 @@ import pytest
 from helpers import assert_rewrites, assert_same, convert_version, invalidity, known, model, refusal, run
 
 from split_rewrite.rewriter import Options
+from split_rewrite.rewriter.execution.messages import OPTIMIZED
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 TIES = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, -0.49999997, 0.50000006, 2.4, -2.6], np.float32)
@@ -395,6 +396,37 @@ REWRITES = [
              d = Div (x, s)  r = Round (d)  c = Clip (r, low, high)  i = Cast <to = 6> (c)  y = DequantizeLinear (i, s) }""",
     ),
     (
+        "quantization.dequantize_blocks",
+        21,
+        20,
+        """g (float[2,3] x) => (float[3,2] y) <float s = {0.5}, int16 z = {-7}> {
+             q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  y = Transpose (d) }""",
+        """<float s = {0.5}, float low = {-32761}, float high = {32774}> {
+             d = Div (x, s)  r = Round (d)  c = Clip (r, low, high)  i = Cast <to = 6> (c)  f = Cast <to = 1> (i)  e = Mul (f, s)
+             y = Transpose (e) }""",
+    ),
+    (
+        "quantization.dequantize_blocks",
+        21,
+        20,
+        "g (int8[2,3] x, float s) => (float[3,2] y) { d = DequantizeLinear (x, s)  y = Transpose (d) }",
+        "<int8 z = {0}> { d = DequantizeLinear (x, s, z)  y = Transpose (d) }",
+    ),
+    (
+        "quantization.keep_loading_in_onnxruntime",
+        20,
+        21,
+        "g (int8[2,3] x, float s) => (float[3,2] y) <int8 z = {0}> { d = DequantizeLinear (x, s, z)  y = Transpose (d) }",
+        "{ d = DequantizeLinear (x, s)  y = Transpose (d) }",
+    ),
+    (
+        "quantization.keep_loading_in_onnxruntime",
+        20,
+        21,
+        "g (int8[2,3] x, float s) => (float[3,2] y) <int8 z = {5}> { d = DequantizeLinear (x, s, z)  y = Transpose (d) }",
+        "<int16 z = {5}> { w = Cast <to = 5> (x)  d = DequantizeLinear (w, s, z)  y = Transpose (d) }",
+    ),
+    (
         "quantization.cast_to_type_of_scale",
         18,
         19,
@@ -549,3 +581,60 @@ source = "invented"
     given = model("g (int8[8,2] x, float[2] s) => (float[8,2] y) <int8[2] z = {0, 1}> { y = DequantizeLinear (x, s, z) }", 13)
     nodes = convert_version(given, 12, options=Options(for_runtimes=[str(profile)])).model.graph.node
     assert [node.op_type for node in nodes] == ["Cast", "Sub", "Mul"]
+
+
+MOVED = {
+    "Transpose": "y = Transpose (d)",
+    "MaxPool": "e = Unsqueeze (d, axes)  y = MaxPool <kernel_shape = [1,2]> (e)",
+    "Reshape": "y = Reshape (d, flat)",
+    "Squeeze": "e = Unsqueeze (d, axes)  y = Squeeze (e, axes)",
+    "MatMul and Add": "e = Unsqueeze (d, one)  m = MatMul (e, w)  y = Add (m, b)",
+}
+
+
+@pytest.mark.parametrize("target", known(20, 21, 23, 25))
+@pytest.mark.parametrize("zero", ["", ", z", ", o"])
+@pytest.mark.parametrize("moves", MOVED)
+def test_signed_integers_whose_real_numbers_are_moved(moves: str, zero: str, target: int) -> None:
+    """onnxruntime, with its optimizer as by default, loads them, and gives what it gives without it."""
+    source = model(
+        f"""g (float[2,4] x) => (float y) <float s = {{0.1}}, int8 z = {{5}}, int8 o = {{0}}, int64[2] axes = {{0, 1}},
+        int64[1] one = {{0}}, int64[1] flat = {{8}}, float[4,2] w = {{1,2,3,4,5,6,7,8}}, float[2] b = {{0.5,0.25}}> {{
+        q = QuantizeLinear (x, s, {zero.removeprefix(", ") or "o"})  d = DequantizeLinear (q, s{zero})  {MOVED[moves]} }}""",
+        21,
+    )
+    source.graph.output[0].type.tensor_type.ClearField("shape")
+    x = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
+    (expected,) = run(source, {"x": x})
+    given = convert_version(source, 20).model
+    for proto in (given, convert_version(given, target).model):
+        np.testing.assert_allclose(run(proto, {"x": x}, OPTIMIZED)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_signed_integers_that_are_quantized_again_stay() -> None:
+    source = model(
+        """g (int8[2,3] x, float s) => (int8[3,2] y) <int8 z = {5}> {
+        d = DequantizeLinear (x, s, z)  t = Transpose (d)  y = QuantizeLinear (t, s, z) }""",
+        20,
+    )
+    assert [node.op_type for node in convert_version(source, 21).model.graph.node] == [
+        "DequantizeLinear",
+        "Transpose",
+        "QuantizeLinear",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["int16", "uint16"])
+def test_sixteen_bits_that_are_moved(kind: str) -> None:
+    """onnxruntime, with its optimizer as by default, gives the same as without it."""
+    zero = 32768 if kind == "uint16" else 12
+    source = model(
+        f"""g (float[2,4] x) => (float[4,2] y) <float s = {{0.001}}, {kind} z = {{{zero}}}> {{
+        q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  t = Transpose (d)
+        u = QuantizeLinear (t, s, z)  y = DequantizeLinear (u, s, z) }}""",
+        21,
+    )
+    x = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
+    for target in (20, 13, 11):
+        proto = convert_version(source, target).model
+        np.testing.assert_allclose(run(proto, {"x": x}, OPTIMIZED)[0], x.T, atol=0.0006)

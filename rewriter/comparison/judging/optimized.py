@@ -21,6 +21,8 @@ _COARSELY, _STEPS = 0.25, 16
 """As `_RELATIVE`, and the steps of 8 bits, where models compute in 16-bit floats or with quantized numbers: what is in other words
 then need not be rounded alike.
 """
+_VARIATION, _ENOUGH = 0.5, 64
+"""How far numbers may be apart on the average, in relation to how they vary, where there are enough of them."""
 _OF_INPUTS = 1e-4
 """How far it may be in relation to the largest input: what cancels leaves noise, which another kernel makes anew."""
 _SHARE = 0.5
@@ -87,7 +89,16 @@ def _are_coarsely_alike(one: np.ndarray, other: np.ndarray, noise: float) -> boo
     far = steps if one.dtype.kind != "f" else max(_COARSELY * largest, noise)
     with np.errstate(invalid="ignore"):
         is_near = (np.abs(values - others) <= far) | (values == others) | (np.isnan(values) & np.isnan(others))
-    return bool(np.mean(~is_near) < _SHARE)
+    return bool(np.mean(~is_near) < _SHARE) and (one.dtype.kind != "f" or not _are_others(values, others, noise))
+
+
+def _are_others(values: np.ndarray, others: np.ndarray, noise: float) -> bool:
+    """Whether floats are mostly other numbers, though none of them far away: they differ as much as half of what they vary."""
+    finite = np.isfinite(values) & np.isfinite(others)
+    if np.count_nonzero(finite) < _ENOUGH:
+        return False
+    varies, differs = np.std(values[finite]), np.sqrt(np.mean(np.square(values[finite] - others[finite])))
+    return bool(differs > max(_VARIATION * varies, noise))
 
 
 def _are_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:

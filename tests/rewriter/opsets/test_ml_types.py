@@ -46,6 +46,19 @@ def test_regressors_give_a_row_for_each_sample():
     assert (shapes["c"] or ())[1] == 2
 
 
+@pytest.mark.parametrize(("kind", "number"), [("float", 1), ("double", 11)])
+def test_trees_give_the_type_of_their_input(kind, number):
+    tree = f"""tree_roots = [0], nodes_modes = uint8[1] {{0}}, nodes_splits = {kind}[1] {{0.5}}, nodes_featureids = [0],
+        nodes_truenodeids = [0], nodes_trueleafs = [1], nodes_falsenodeids = [1], nodes_falseleafs = [1], leaf_targetids = [0,1],
+        leaf_weights = {kind}[2] {{0.25,1.0}}"""
+    nodes = f"a = ai.onnx.ml.TreeEnsemble <n_targets = 2, {tree}> (x) c = Neg (a) y = Neg (c)"
+    header = ML_HEADER.replace(": 3", ": 5")
+    proto = inference.infer_model(model(f"{header} agraph ({kind}[n,m] x) => ({kind}[n,k] y) {{ {nodes} }}"))
+    assert proto is not None
+    (stated,) = (value.type for value in proto.graph.value_info if value.name == "c")
+    assert stated.tensor_type.elem_type == number and (type_protos.shape_of(stated) or ())[1] == 2
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"), [("classlabels_ints = [1, 2]", "tensor(int64)"), ('classlabels_strings = ["a", "b"]', "tensor(string)")]
 )

@@ -86,7 +86,7 @@ def test_a_quantized_result_that_does_not_load_is_different() -> None:
     """onnxruntime 1.32 does not load what its optimizer makes of int8 that is moved behind DequantizeLinear, from opset 21 on."""
     given = model(
         """g (int8[2,3] x) => (int8[3,2] y) <float s = {0.1}, int8 z = {3}>
-        { a = DequantizeLinear (x, s, z) b = Transpose <perm = [1,0]> (a) c = Relu (b) y = QuantizeLinear (c, s, z) }""",
+        { d = DequantizeLinear (x, s, z) a = Dropout (d) b = Transpose <perm = [1,0]> (a) c = Relu (b) y = QuantizeLinear (c, s, z) }""",
         13,
     )
     if not is_refused(given, 21):
@@ -106,6 +106,16 @@ def is_refused(given: onnx.ModelProto, opset: int) -> bool:
     except Exception:  # of whatever type C++ throws
         return True
     return False
+
+
+@pytest.mark.parametrize(("apart", "alike"), [(0.2, True), (0.9, False)])
+def test_numbers_that_are_mostly_others_are_not_alike(apart: float, alike: bool) -> None:
+    """Though few of them are a quarter of the largest away."""
+    values = np.random.default_rng(2).standard_normal(1000).astype(np.float32)
+    others = values + apart * np.random.default_rng(3).standard_normal(1000).astype(np.float32)
+    others[0] = values[0] = 10
+    assert _are_coarsely_alike(values, others, 1e-4) is alike
+    assert _are_coarsely_alike(values[:50], others[:50], 1e-4)
 
 
 NOISE = "g (float[2,4,6] x) => (float[2,1,1] y) <float[4] s = {1, 1, 1, 1}, float[4] b = {0, 0, 0, 0}> { n = GroupNormalization <num_groups = 1> (x, s, b) y = ReduceMean <keepdims = 1> (n, a) }"
