@@ -249,7 +249,7 @@ class Job:
             reach=end.reach,
             not_loaded=not_loaded(target) if goes_up else "",
             runtimes="" if self._demands is None else self._demands.titles,
-            about_runtimes=() if self._demands is None else self._demands.warnings,
+            about_runtimes=() if self._demands is None else self._demands.warnings_about(end.operators),
             notes=tuple(end.notes),
             weights=end.weights,
             checked=end.checked,

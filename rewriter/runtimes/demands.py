@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from onnx import GraphProto, NodeProto, TypeProto
@@ -12,6 +12,7 @@ from ..errors import ArgumentError, Blocker, Unconvertible
 from ..graph.node import Node
 from ..onnx_model.protos import reads
 from ..opsets import facts
+from ..opsets.ml_types import ML
 from ..opsets.transitions import newest_opset
 from ..opsets.type_protos import elem_type_name
 from .allowed.findings import Finding
@@ -76,10 +77,13 @@ class Demands:
         """The titles, each with the file of the profile where it is the user's."""
         return " and ".join(profile.title_and_file for profile in self.profiles)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the user has to know about the names of the runtimes."""
-        return tuple(dict.fromkeys(profile.warning for profile in self.profiles if profile.warning))
+    def warnings_about(self, operators: Iterable[str]) -> tuple[str, ...]:
+        """What the user has to know about the names of the runtimes, and about these operators of a result in them."""
+        warnings = [profile.warning for profile in self.profiles if profile.warning]
+        if any(label.startswith(f"{ML}::") for label in operators):
+            silent = [p.title for p in self.profiles if p.facts.ml_max is None and not p.runtime.domains]
+            warnings += [f"nothing is known about operators of {ML} in {title}: it may not load them" for title in silent]
+        return tuple(dict.fromkeys(warnings))
 
     @property
     def ir_max(self) -> int | None:

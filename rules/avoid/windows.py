@@ -37,7 +37,7 @@ def pad_first(node: Node) -> None:
         _pad(node, pads)
 
 
-@avoid("AveragePool with ceil_mode", "AveragePool", opset=13, exact=False)  # the kernel for ceil_mode adds in another order
+@avoid("AveragePool with ceil_mode", "AveragePool", opset=13)
 def pad_the_last_window(node: Node) -> None:
     """What the last windows need behind the axes becomes padding at the end that does not count; padding that counts, a Pad.
 
@@ -55,9 +55,9 @@ def pad_the_last_window(node: Node) -> None:
     if any(missing) and any(pad >= length for pad, length in zip(behind, kernel, strict=True)):
         raise _unstated()  # runtimes refuse padding as long as the window, which only dilations need
     node.pop_attr("ceil_mode")
+    node.approximate = True  # the kernel for ceil_mode adds in another order
     if not any(missing):
         return
-    node.approximate = True
     if counts and any(pads):
         _pad(node, pads)
     node.pop_attr("count_include_pad")
