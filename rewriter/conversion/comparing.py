@@ -313,7 +313,7 @@ def _remarks_on_rounding(conversion: Conversion, verified: Verified) -> list[Rem
     """A warning where another runtime gives something else than onnxruntime, of the original as well."""
     if not verified.as_original:
         return []
-    message = "it rounds 8-bit or 16-bit numbers otherwise than onnxruntime, and gives other outputs of both models"
+    message = "it rounds 8-bit or 16-bit numbers otherwise than the installed onnxruntime, and gives other outputs of both models"
     return [Remark("warning", "Model", conversion.result.proto.graph.name, f"in {verified.runtime}", message)]
 
 

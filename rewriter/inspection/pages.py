@@ -61,7 +61,7 @@ def _why(row: Suitability) -> str:
 
 
 def _bytes(size: int) -> str:
-    for scale, unit in ((1, "bytes"), (1_000, "KB"), (1_000_000, "MB")):
+    for scale, unit in ((1, "bytes"), (1_000, "kB"), (1_000_000, "MB")):
         if size < scale * 1000:
             return f"{size} {unit}" if scale == 1 else f"{size / scale:.1f} {unit}"
     return f"{size / 1e9:.1f} GB"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from helpers import model
@@ -29,6 +30,11 @@ def test_a_line_for_each_fact_and_runtime(found: Inspection) -> None:
     assert lines[0].split() == ["opset", "18"]
     assert "inputs      x  float[N,4]" in lines
     assert any(line.startswith("NVIDIA TensorRT") for line in lines)
+
+
+def test_sizes_have_the_units_of_conversions(found: Inspection) -> None:
+    lines = list(as_text(replace(found, parameters={"float": (3000, 12_000), "int8": (12, 12)})))
+    assert "parameters  float: 3,000 in 12.0 kB" in lines and "            int8: 12 in 12 bytes" in lines
 
 
 def test_json_has_all_of_it(found: Inspection) -> None:

@@ -76,7 +76,7 @@ def test_a_runtime_that_computes_halves_otherwise_is_right_where_it_gives_what_i
     proto = model(CHAIN.replace("float[", "float16["), 13)
     report = convert_version(proto, 17, options=Options(verify_with="fake_adapters:WrongAbs")).report
     (verified,), (warning,) = report.verified, report.warnings
-    assert "it rounds 8-bit or 16-bit numbers otherwise than onnxruntime, and gives other outputs" in warning
+    assert "it rounds 8-bit or 16-bit numbers otherwise than the installed onnxruntime, and gives other outputs" in warning
     assert verified.as_original and str(verified).startswith("equal to the original there, not to that in onnxruntime:")
 
 
