@@ -232,7 +232,7 @@ def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
     prefix = "" if base in ("", os.curdir, os.pardir) else base
     skipped = None if skip is None else identity_of(local_path(skip))
     unread: list[OSError] = []
-    for root, folders, files in os.walk(folder, onerror=unread.append):
+    for root, folders, files in os.walk(_without_dots(folder), onerror=unread.append):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and identity_of(os.path.join(root, f)) != skipped)
         for name in sorted(files):
             if name.endswith(SUFFIX) and not name.startswith("."):
@@ -241,6 +241,13 @@ def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
     for error in unread:
         source = os.fspath(error.filename or folder)
         yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix(), _unreadable(source, error))
+
+
+def _without_dots(folder: str) -> str:
+    """`zoo` for `zoo/.`, which only says that the results do not go into a folder `zoo`."""
+    while folder.rstrip(os.sep).endswith(f"{os.sep}{os.curdir}"):
+        folder = folder.rstrip(os.sep)[:-1]
+    return folder
 
 
 def _join(into: str, name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import time
 import traceback
@@ -20,6 +21,7 @@ from click.core import ParameterSource
 
 from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
 from ..report.formats import FORMATS, files_in
+from ..suggestions import closest, did_you_mean
 from .explain import EXPLAIN, explain
 from .help import EPILOG, HELP, Command, print_short_help
 from .information import list_rules, list_runtimes, print_version
@@ -363,6 +365,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     if given["text"]:
         _print_text([source, *filter(None, [destination, *more])])
         return
+    _check_no_command(source, is_alone=not (destination or given["output"] or given["dry_run"] or given["in_place"]))
     many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))
@@ -382,6 +385,17 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     run.report_end(time.monotonic() - begun)
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
+
+
+def _check_no_command(source: str, is_alone: bool) -> None:
+    """Raises click.UsageError where INPUT is no file but a word in the place of a command: alone, or similar to one."""
+    if not re.fullmatch(r"[A-Za-z][\w-]*", source) or os.path.lexists(source):
+        return
+    option = source.casefold()
+    hint = f"; did you mean '--{option}'?" if option in ("help", "version") else did_you_mean(source, _SUBCOMMANDS)
+    if is_alone or hint:
+        known = f"; the commands are {', '.join(_SUBCOMMANDS)}"
+        raise click.UsageError(f"{source}: there is no such file or command{hint or known}")
 
 
 def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
@@ -455,9 +469,11 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-_SUBCOMMANDS = {PROBE: probe, INSPECT: inspect, EXPLAIN: explain, REPRODUCE: reproduce_command(command)}
+_SUBCOMMANDS = {INSPECT: inspect, EXPLAIN: explain, REPRODUCE: reproduce_command(command), PROBE: probe}
 """The commands that the first argument may name."""
 _NO_DEFAULTS = Defaults({})
+_MOST_OPTIONS = 3
+"""The number of options that are suggested at most for an unknown one."""
 
 
 def _explain(error: BaseException, verbose: bool = False, defaults: Defaults = _NO_DEFAULTS) -> tuple[int, list[str]]:
@@ -470,7 +486,7 @@ def _explain(error: BaseException, verbose: bool = False, defaults: Defaults = _
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
         return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
     if isinstance(error, click.ClickException):
-        return UNUSABLE, [f"error: {error.format_message()} ({_where_from(error, defaults) or '--help shows the usage'})"]
+        return UNUSABLE, [f"error: {_usage_message(error)} ({_where_from(error, defaults) or '--help shows the usage'})"]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ["interrupted; nothing was written"]
     if type(error).__name__ == "VersionError":  # of protobuf, when onnx is imported
@@ -482,6 +498,18 @@ def _explain(error: BaseException, verbose: bool = False, defaults: Defaults = _
         request = "" if isinstance(error, RuleError) else "; please report it"
         return status, [f"internal error: {line}{request} (-v shows where it is from)"]
     return status, [f"error: {line}"]
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """What click says about wrong usage; of an unknown option, options that begin as it does are suggested before similar ones."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error.format_message()
+    given = error.option_name
+    options = [name for option in error.ctx.command.get_params(error.ctx) for name in option.opts if name.startswith("--")]
+    similar = closest(given.lstrip("-"), [name.lstrip("-") for name in options])
+    meant = [name for name in options if name.startswith(given)][:_MOST_OPTIONS] or [f"--{name}" for name in similar]
+    hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else "."
+    return f"No such option '{given}'{hint}"
 
 
 def _sentence(error: BaseException) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import click
 
+from .parameters import OnceCommand
 from .terminal import PROGRAM, say
 
 HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
@@ -144,7 +145,7 @@ _COLUMN = 34
 """The column at which the texts of the short help begin."""
 
 
-class Command(click.Command):
+class Command(OnceCommand):
     """A command whose help has sections, and a short help beside the long one."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

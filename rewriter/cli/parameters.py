@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from numpy import ndarray
 
+_ONCE = ("target_opset", "output")
+"""The options that say what is written, and where: of two, neither can be ignored."""
+
+
+class OnceCommand(click.Command):
+    """A command that refuses the options of `_ONCE` where they are given twice; click would take the last one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            names = [parameter.name for parameter in self.make_parser(ctx).parse_args(given)[2]]
+            for option in _ONCE:
+                if names.count(option) > 1:
+                    raise click.UsageError(f"--{option.replace('_', '-')} is given twice.", ctx)
+        return rest
+
 
 class Opset(click.ParamType):
     name = "opset"

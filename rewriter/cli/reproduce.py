@@ -12,6 +12,7 @@ import click
 from ..report.formats import STREAM
 from ..sizes import shown_size
 from .options import job_options
+from .parameters import OnceCommand
 from .run import progress_bar, readable_input
 from .terminal import PROGRAM, lean_imports, one_line, say
 
@@ -74,7 +75,7 @@ def reproduce_command(command: click.Command) -> click.Command:
 
     files = [parameter for parameter in command.params if parameter.name in ("source", "output")]
     model = click.Argument(["destination"], metavar="[OUTPUT]", required=False)
-    return click.Command(
+    return OnceCommand(
         f"{PROGRAM} {REPRODUCE}",
         params=[*files, model, *taken],
         callback=run,

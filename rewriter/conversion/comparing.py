@@ -216,7 +216,7 @@ def _try(conversion: Conversion, options: Options, target: Target) -> _Verificat
 
 def _verify(conversion: Conversion, options: Options, target: Target, only_plain: bool = False) -> _Verification | str:
     """Run the result in `target`. Returns what was found, or why it cannot be run there: the original does not run in
-    onnxruntime, or, with `only_plain`, its inputs or outputs are no arrays of numbers.
+    onnxruntime, or, with `only_plain`, its inputs or outputs are not arrays of numbers.
 
     Raises CompareError where the result does not run there, or gives other outputs.
     """
@@ -233,7 +233,7 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
                 reason = reason or runs
                 continue
             if only_plain and not all(map(is_plain, runs)):
-                return "its inputs or outputs are no arrays of numbers"
+                return "its inputs or outputs are not arrays of numbers"
             verified = verify_in(target, before, after, runs, bounds)
             remarks = [*_remarks_on_repairs(conversion, number, reason), *_remarks_on_rounding(conversion, verified)]
             return _Verification(verified, remarks, saturated_nodes(runs))
@@ -313,7 +313,7 @@ def _remarks_on_rounding(conversion: Conversion, verified: Verified) -> list[Rem
     """A warning where another runtime gives something else than onnxruntime, of the original as well."""
     if not verified.as_original:
         return []
-    message = "it rounds 8-bit or 16-bit numbers otherwise than onnxruntime, and gives other outputs of both models"
+    message = "it rounds 8-bit or 16-bit numbers otherwise than the installed onnxruntime, and gives other outputs of both models"
     return [Remark("warning", "Model", conversion.result.proto.graph.name, f"in {verified.runtime}", message)]
 
 

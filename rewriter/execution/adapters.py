@@ -267,6 +267,15 @@ def release(spec: str) -> str:
     return installed_version(find_adapter(spec).package)
 
 
+def _numbers(outputs: Sequence[Any]) -> list[np.ndarray]:
+    """The outputs as arrays. Raises TypeError where one is something else, as strings and maps are."""
+    arrays = [np.asarray(value) for value in outputs]
+    for number, array in enumerate(arrays):
+        if array.dtype.kind in "OUS":
+            raise TypeError(f"output {number} is not an array of numbers")
+    return arrays
+
+
 def main(spec: str, model: str, *files: str) -> None:
     kind = find_adapter(spec)
     version = np.array(release(spec))
@@ -276,7 +285,7 @@ def main(spec: str, model: str, *files: str) -> None:
         with np.load(inputs) as given:
             found = adapter.run([given[f"arr_{index}"] for index in range(len(given.files))])
         part = f"{outputs}.part.npz"
-        np.savez(part, *[np.asarray(value) for value in found], version=version)
+        np.savez(part, *_numbers(found), version=version)
         os.replace(part, outputs)  # a child that is ended leaves none by halves
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from html import escape
@@ -15,6 +16,10 @@ from .suitability import Suitability
 
 SCHEMA = "split-rewrite/inspection"
 SCHEMA_VERSION = 1
+_LONGEST = 80
+"""The number of characters of a reason that a terminal shows."""
+_MORE = re.compile(r" \(and [\d,]+ more\)$")
+"""How a reason ends that stands for several."""
 _MOST_OPERATORS = 12
 """The number of operators of a domain that a terminal shows; the reports have all."""
 
@@ -56,12 +61,22 @@ def _limit(opset: int, stops: Sequence[str]) -> str:
 
 
 def _why(row: Suitability) -> str:
-    """The reason, and what the answer is from."""
-    return f"{row.reason}{' ' if row.reason else ''}({row.evidence})"
+    """The beginning of the reason, and what the answer is from."""
+    reason = _beginning(row)
+    return f"{reason}{' ' if reason else ''}({row.evidence})"
+
+
+def _beginning(row: Suitability) -> str:
+    """The first clause of the reason, without the runtime's name, which the line has already; the reports have all of it."""
+    found = _MORE.search(row.reason)
+    more = found[0] if found else ""
+    text = row.reason.removesuffix(more).replace(" (main graph): ", ": ", 1).replace(f": {row.title} does not allow it: ", ": ", 1)
+    clause = re.split(r"; |\. ", text.replace(f": {row.title} ", ": it ", 1), maxsplit=1)[0]
+    return f"{clause if len(clause) <= _LONGEST else f'{clause[: _LONGEST - 1]}…'}{more}"
 
 
 def _bytes(size: int) -> str:
-    for scale, unit in ((1, "bytes"), (1_000, "KB"), (1_000_000, "MB")):
+    for scale, unit in ((1, "bytes"), (1_000, "kB"), (1_000_000, "MB")):
         if size < scale * 1000:
             return f"{size} {unit}" if scale == 1 else f"{size / scale:.1f} {unit}"
     return f"{size / 1e9:.1f} GB"

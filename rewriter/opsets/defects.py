@@ -138,7 +138,7 @@ def collected_strings(case: Case) -> bool:
     return any(value.name in copies and value.type.tensor_type.elem_type == TensorProto.STRING for value in collected)
 
 
-@defect("may copy but the first string of each slice that {op} takes", TensorProto.STRING)
+@defect("may copy only the first string of each slice that {op} takes", TensorProto.STRING)
 def first_strings(_case: Case) -> bool:
     return True
 

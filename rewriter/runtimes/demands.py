@@ -203,7 +203,8 @@ def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile, needs_
         raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
     if needs_shape and tensor.HasField("shape") and rank < limits.rank_min:
         raise Unconvertible(
-            f"{profile.title} gives {what}s of {rank} dimensions another shape", f"give the {what} {limits.rank_min} dimensions"
+            f"{profile.title} gives {what}s of {rank} dimension{'s' * (rank != 1)} another shape",
+            f"give the {what} {limits.rank_min} dimension{'s' * (limits.rank_min != 1)}",
         )
 
 

@@ -48,11 +48,13 @@ def verify_in(target: Target, original: Path, result: Path, runs: Sequence[Run],
     Where products saturate in kernels for this processor, and where the model computes in 8-bit integers or 16-bit floats, which
     each runtime rounds in its own way, a result is right, too, that gives what the original gives in `target`.
     Files are written beside `result`. Raises: CompareError with one line, where outputs differ, naming the node where the
-    difference begins, or where the runtime does not run the model.
+    difference begins, where they cannot be compared, or where the runtime does not run the model.
     """
     model = onnx.load(result, load_external_data=False)
     names, is_narrow, as_original = interface(model), _is_narrow(model.graph), False
     samples = [_inputs(target, run, names) for run in runs]
+    for run in runs:
+        _require_comparable(target, run)
     found = run_file(target, result, names, samples)
     for run, ran in zip(runs, found, strict=False):
         _require_ran(target, ran)
@@ -70,7 +72,11 @@ def verify_in(target: Target, original: Path, result: Path, runs: Sequence[Run],
 def is_plain(run: Run) -> bool:
     """Whether all inputs and outputs of a run are arrays of numbers, which other runtimes can be given and asked for."""
     values = [*run.inputs.values(), *run.outputs.values]
-    return all(isinstance(value, np.ndarray) and value.dtype.kind in "biuf" for value in values)
+    return all(map(_is_plain, values))
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
 
 
 def _is_narrow(graph: onnx.GraphProto) -> bool:
@@ -95,9 +101,25 @@ def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
     """The inputs of one run, in the model's order. Raises CompareError where one is not a NumPy array of numbers."""
     values = [run.inputs[name] for name in names.inputs]
     for name, value in zip(names.inputs, values, strict=True):
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+        if not _is_plain(value):
             raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is not a NumPy array of numbers")
     return values
+
+
+def _require_comparable(target: Target, run: Run) -> None:
+    """Raises CompareError where an output of the original is something else than an array of numbers, as strings and maps are."""
+    for name, value in zip(run.outputs.names, run.outputs.values, strict=True):
+        if not _is_plain(value):
+            raise CompareError(f"the result cannot be verified with {target.adapter}: its output '{name}' is {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    """What a value is that is not an array of numbers, with an article."""
+    if value is None or isinstance(value, (list, tuple, dict)):
+        kind = "an empty optional" if value is None else "a map" if isinstance(value, dict) else "a sequence"
+    else:
+        kind = "an array of strings" if np.asarray(value).dtype.kind in "OUS" else "an array of a type that NumPy lacks"
+    return f"{kind}, not an array of numbers"
 
 
 def _require_ran(target: Target, ran: Ran) -> None:
@@ -108,7 +130,7 @@ def _require_ran(target: Target, ran: Ran) -> None:
 
 
 def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:
-    if not isinstance(expected, np.ndarray) or expected.dtype.kind not in "biuf" or got.dtype.kind not in "biuf":
+    if not (_is_plain(expected) and _is_plain(got)):
         return "cannot be compared: it is not a NumPy array of numbers"
     return difference_of(expected, got, bounds)
 
@@ -155,7 +177,7 @@ class _There:
 
     def values_of(self, wanted: tuple[str, ...]) -> Mapping[str, np.ndarray]:
         """The values of `wanted` that the runtime can return. If it cannot return all in one run, each half is tried."""
-        shown = tuple(name for name in wanted if isinstance(self._types.get(name), np.ndarray))
+        shown = tuple(name for name in wanted if _is_plain(self._types.get(name)))
         (ran,) = run_file(self._target, self._showing(shown), self._names.with_outputs(shown), [self._inputs])
         if ran.status == "ran":
             return dict(zip(shown, ran.outputs[len(self._names.outputs) :], strict=True))

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
+
 from .source_file import SourceFile
 
 _HEAD = 64
 """The number of bytes at the beginning of a file that are looked at."""
+_PAGE = 4096
+"""The number of bytes at the beginning of a file that have to be text for it to count as text."""
+_MOST_UNPRINTABLE = 0.02
+"""The share of characters of a text that may be neither printable nor white space."""
 _DIRECTORY = 1 << 16
 """The number of bytes at the end of a zip archive that are searched for the names of its entries."""
 _TAR, _TAR_AT = b"ustar", 257
 """The mark of a tar archive, and the place where it is."""
 _TEXT = "is text, not a binary ONNX model"
+_PLAIN = "is text, not an ONNX model; it may say what went wrong when the model was downloaded or exported"
 _EXPORT = "load it in the framework that wrote it, and export the model to ONNX"
 _BEGINNINGS = {
     b"version https://git-lfs": "is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'",
@@ -46,7 +53,10 @@ def foreign_format(file: SourceFile) -> str | None:
         return _archive(file)
     if file.read(_TAR_AT, min(len(_TAR), max(0, file.size - _TAR_AT))) == _TAR:
         return "is a tar archive; unpack it first"
-    return _by_signature(head) or _text(head.lstrip(b"\xef\xbb\xbf \t\r\n"))
+    if found := _by_signature(head):
+        return found
+    beginning = file.read(0, min(_PAGE, file.size)) if _is_plain(head) else head
+    return _text(beginning.lstrip(b"\xef\xbb\xbf \t\r\n"))
 
 
 def _archive(file: SourceFile) -> str:
@@ -74,6 +84,17 @@ def _text(head: bytes) -> str | None:
         return "is an HTML page, such as the error or login page of a website, not the model; download the file itself"
     if head.startswith(b"<?xml"):
         return "is an XML file, such as the IR of OpenVINO, not an ONNX model; use the ONNX model it was made from"
-    if head.startswith(b"<"):
+    if head.startswith(b"<") and (b"ir_version" in head or b"=>" in head):
         return f"{_TEXT}; parse it with onnx.parser and save the result"
-    return next((text for beginning, text in _BEGINNINGS.items() if head.startswith(beginning)), None)
+    known = next((text for beginning, text in _BEGINNINGS.items() if head.startswith(beginning)), None)
+    return known or (_PLAIN if head and _is_plain(head) else None)
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether a file that begins with `head` is text: UTF-8 without NUL, of which nearly all is printable."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)  # its last character may be cut
+    except UnicodeDecodeError:
+        return False
+    odd = sum(not (character.isprintable() or character.isspace()) for character in text)
+    return "\0" not in text and odd <= _MOST_UNPRINTABLE * len(text)

@@ -58,7 +58,7 @@ def _always(_: Node) -> bool:
 
 
 _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
-    ("Div of integers", "Div", _divides_integers, "integers are divided", _ELSEWHERE),
+    ("Div of integers", "Div", _divides_integers, "it divides integers, and no other form of it is exact", _ELSEWHERE),
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
     ("ConvTranspose along three axes", "ConvTranspose", _has_three_axes, "it has three spatial axes", _ELSEWHERE),

@@ -42,7 +42,10 @@ CODES = [
     ("its rewrite needs Concat: the rank of 't' is unknown", "unknown.rank"),
     ("StringConcat is new in opset 20 and older operators cannot express it exactly", "form.newer-operator"),
     ("OpenCV dnn 5.0 computes it wrongly (GRU with linear_before_reset 0)", "runtime.wrong.gru-with-linear-before-reset-0"),
-    ("ncnn 2026 computes it wrongly (Div of integers): integers are divided", "runtime.wrong.div-of-integers"),
+    (
+        "ncnn 2026 computes it wrongly (Div of integers): it divides integers, and no other form of it is exact",
+        "runtime.wrong.div-of-integers",
+    ),
     ("what a rule of somebody else says", OTHER),
 ]
 

@@ -40,6 +40,13 @@ class Refuse(Right):
         raise RuntimeError("first line\nno Relu here")
 
 
+class Wordy(Right):
+    """It gives maps."""
+
+    def run(self, inputs):
+        return [{"a": 1.0} for _ in self.evaluator.output_names]
+
+
 class WrongAbs(Right):
     """Its Abs does nothing."""
 

@@ -17,7 +17,7 @@ class OutputComparison:
     """The comparison of one graph output over all samples.
 
     `shape` and `dtype` are those of the original in the first sample. A sequence has the dtype "seq(…)" and the shape (length,), a
-    map "map" and (length,). `max_abs` and `max_rel` are the largest absolute difference and the largest one relative to the
+    map "map(…)" and (length,). `max_abs` and `max_rel` are the largest absolute difference and the largest one relative to the
     original's element. They are infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal strings,
     shapes or types), and `max_rel` also where the original's element is 0. `note` says where the first difference is; it is empty
     if there is none. `rtol` and `atol` are the largest bounds that were allowed.
@@ -289,11 +289,15 @@ def _array_dtype(array: np.ndarray) -> str:
 
 
 def dtype_name(value: Any) -> str:
-    """The dtype of a value: "float32", "string", "seq(float32)" (that of the first element, or empty), "map", "none"."""
+    """The dtype of a value: "float32", "string", "seq(float32)" or "map(float32)" (that of the first element, or empty), "none".
+
+    In a map, onnxruntime gives numbers of Python for float32, the only type of floats that an operator puts there.
+    """
     if value is None:
         return "none"
     if isinstance(value, dict):
-        return "map"
+        first = next(iter(value.values()), None)
+        return f"map({'' if not value else 'float32' if type(first) is float else dtype_name(first)})"
     if isinstance(value, list | tuple):
         return f"seq({dtype_name(value[0]) if value else ''})"
     return _array_dtype(np.asarray(value))

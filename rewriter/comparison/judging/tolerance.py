@@ -66,10 +66,10 @@ class Tolerance:
     steps: bool = False
 
     def of(self, output: str, dtype: str) -> Bounds:
-        """The bounds for an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
+        """The bounds for an output of `dtype`: "float32", "seq(float32)" for a sequence, or "seq(map(float32))" for one of maps."""
         default = Bounds()
         if self.inexact:
-            kind = dtype.removeprefix("seq(").rstrip(")")
+            kind = dtype.rpartition("(")[2].rstrip(")")
             kind = "bfloat16" if self.like_bfloat16 and kind in ("float32", "float16", "float64") else kind
             default = INEXACT_BOUNDS.get(kind, STEP if self.steps and kind in ("int8", "uint8") else default)
         rtol = default.rtol if self.rtol is None else self.rtol

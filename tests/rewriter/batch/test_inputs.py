@@ -106,7 +106,8 @@ def test_a_folder_keeps_its_tree_and_its_name(zoo):
         ("zoo/b.onnx", "out/zoo/b.onnx"),
         ("zoo/deep/c.onnx", "out/zoo/deep/c.onnx"),
     ]
-    assert places(["zoo/."], "out") == [("zoo/./b.onnx", "out/b.onnx"), ("zoo/./deep/c.onnx", "out/deep/c.onnx")]
+    for folder in ("zoo/.", "zoo/./", "zoo/././."):
+        assert places([folder], "out") == [("zoo/b.onnx", "out/b.onnx"), ("zoo/deep/c.onnx", "out/deep/c.onnx")]
 
 
 def test_results_below_the_inputs_are_no_inputs(zoo):

@@ -51,7 +51,7 @@ def test_what_may_not_be_in_the_way_there_is_tried(opset: int, found: Blocker) -
         blocker("Shape"),
         blocker("Expand"),
         blocker("Reshape", "a runtime does not allow it: it follows Slice"),
-        blocker("Div", "NPU 1 computes it wrongly (Div of integers): integers are divided"),
+        blocker("Div", "NPU 1 computes it wrongly (Div of integers): it divides integers, and no other form of it is exact"),
     ],
 )
 def test_what_has_the_same_form_there_is_not(found: Blocker) -> None:
@@ -62,7 +62,7 @@ def test_what_has_the_same_form_there_is_not(found: Blocker) -> None:
 
 def test_forms_that_a_runtime_computes_wrongly_persist_without_a_list() -> None:
     restrictions = Restrictions(forms={("Div of integers", "Div"): "NPU 1 computes it wrongly (Div of integers)"})
-    wrong = blocker("Div", "NPU 1 computes it wrongly (Div of integers): integers are divided")
+    wrong = blocker("Div", "NPU 1 computes it wrongly (Div of integers): it divides integers, and no other form of it is exact")
     assert not is_worth_trying(13, {12: [wrong]}, restrictions)
     assert is_worth_trying(6, {12: [wrong]}, restrictions)  # where it broadcasts by an attribute
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from helpers import model
@@ -17,6 +18,7 @@ from split_rewrite.rewriter.inspection.pages import (
     differences_as_page,
     differences_as_text,
 )
+from split_rewrite.rewriter.inspection.suitability import Suitability
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,33 @@ def test_a_line_for_each_fact_and_runtime(found: Inspection) -> None:
     assert lines[0].split() == ["opset", "18"]
     assert "inputs      x  float[N,4]" in lines
     assert any(line.startswith("NVIDIA TensorRT") for line in lines)
+
+
+def test_sizes_have_the_units_of_conversions(found: Inspection) -> None:
+    lines = list(as_text(replace(found, parameters={"float": (3000, 12_000), "int8": (12, 12)})))
+    assert "parameters  float: 3,000 in 12.0 kB" in lines and "            int8: 12 in 12 bytes" in lines
+
+
+REASONS = {
+    "the-runtime-and-the-hint": (
+        "Abs 'a' (main graph): NPU 1 does not allow it: it is not among the operators; there is no other. Hint: no (and 1,200 more)",
+        "Abs 'a': it is not among the operators (and 1,200 more)",
+    ),
+    "a-defect": (
+        "Div 'd' (body of 'l'): NPU 1 computes it wrongly (Div of integers): it divides. Hint: choose another runtime",
+        "Div 'd' (body of 'l'): it computes it wrongly (Div of integers): it divides",
+    ),
+    "long": (f"Abs '{'n' * 300}' (main graph): NPU 1 refuses it", f"Abs '{'n' * 74}…"),
+    "short": ("opset 17, 3 on the CPU", "opset 17, 3 on the CPU"),
+}
+
+
+@pytest.mark.parametrize(("reason", "shown"), REASONS.values(), ids=REASONS)
+def test_a_terminal_shows_how_a_reason_begins_and_reports_all_of_it(found: Inspection, reason: str, shown: str) -> None:
+    row = Suitability("npu-1", "NPU 1", "not", reason, "by source")
+    inspection = replace(found, runtimes=[row])
+    assert list(as_text(inspection))[-1] == f"NPU 1    not       {shown} (by source)"
+    assert json.loads(as_json("m.onnx", inspection))["runtimes"][0]["reason"] == reason
 
 
 def test_json_has_all_of_it(found: Inspection) -> None:

@@ -78,7 +78,9 @@ def test_an_unknown_release_has_one_warning(tmp_path: Path) -> None:
 def test_what_nobody_says_of_ai_onnx_ml_has_a_warning() -> None:
     scaler = model("""<ir_version: 8, opset_import: ["" : 13, "ai.onnx.ml" : 1]> g (float[N,2] x) => (float[N,2] y) {
         y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x) }""")
-    found = {name: convert_version(scaler, options=Options(for_runtimes=[name])).report.warnings for name in ("hailo-3", "ort-1.16")}
+    found = {
+        name: convert_version(scaler, options=Options(for_runtimes=[name])).report.warnings for name in ("hailo-3", "ort-1.16")
+    }
     warning = "nothing is known about operators of ai.onnx.ml in {}: it may not load them"
     assert any(text.startswith(warning.partition("{}")[0]) for text in found["hailo-3"])
     assert not any("ai.onnx.ml" in text for text in found["ort-1.16"])

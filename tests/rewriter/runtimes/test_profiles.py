@@ -197,7 +197,7 @@ def test_groups_say_what_all_releases_of_a_range_take(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("g (float[4] x) => (float[4] y) { y = Relu(x) }", r"input 'x' .*: NPU 1 gives inputs of 1 dimensions another shape"),
+        ("g (float[4] x) => (float[4] y) { y = Relu(x) }", r"input 'x' .*: NPU 1 gives inputs of 1 dimension another shape"),
         (
             "g (float[4,1] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }",
             r"output 'y' .*: NPU 1 gives outputs of 0 dimensions another shape",

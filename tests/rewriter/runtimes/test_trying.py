@@ -56,7 +56,7 @@ def test_another_release_is_not_tried() -> None:
 def test_words_are_not_given_to_it() -> None:
     text = "g (string[2] x) => (string[2] y) { y = Identity(x) }"
     (promise,) = convert_version(model(text, 13), compare="off", options=HERE).report.untried
-    assert promise.endswith("not tried here: its inputs or outputs are no arrays of numbers")
+    assert promise.endswith("not tried here: its inputs or outputs are not arrays of numbers")
 
 
 def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

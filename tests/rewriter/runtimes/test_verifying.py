@@ -76,7 +76,7 @@ def test_a_runtime_that_computes_halves_otherwise_is_right_where_it_gives_what_i
     proto = model(CHAIN.replace("float[", "float16["), 13)
     report = convert_version(proto, 17, options=Options(verify_with="fake_adapters:WrongAbs")).report
     (verified,), (warning,) = report.verified, report.warnings
-    assert "it rounds 8-bit or 16-bit numbers otherwise than onnxruntime, and gives other outputs" in warning
+    assert "it rounds 8-bit or 16-bit numbers otherwise than the installed onnxruntime, and gives other outputs" in warning
     assert verified.as_original and str(verified).startswith("equal to the original there, not to that in onnxruntime:")
 
 
@@ -90,6 +90,34 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
     proto = model("agraph (string[2] x) => (string[2] y) { y = Identity(x) }", 13)
     with pytest.raises(CompareError, match="the input 'x' is not a NumPy array of numbers"):
         convert_version(proto, options=Options(verify_with="fake_adapters:Right"))
+
+
+@pytest.mark.parametrize("adapter", ["onnxruntime", "fake_adapters:Right"])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("g (float[2] x) => (string[2] y) { y = Cast <to = 8> (x) }", "an array of strings"),
+        ("g (float[2] x) => (bfloat16[2] y) { y = Cast <to = 16> (x) }", "an array of a type that NumPy lacks"),
+        ("g (float[2] x) => (seq(float[2]) y) { y = SequenceConstruct (x) }", "a sequence"),
+        ("g (float[2] x) => (optional(float[2]) y) { y = Optional <type : type_proto = float[2]> () }", "an empty optional"),
+        (
+            "g (float[1,2] x) => (seq(map(int64,float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [5, 6]> (x) }",
+            "a sequence",
+        ),
+    ],
+)
+def test_an_output_that_is_no_array_of_numbers_cannot_be_verified(tmp_path: Path, adapter: str, text: str, kind: str) -> None:
+    onnx.save(model(text, 15), tmp_path / "in.onnx")
+    files = [str(tmp_path / name) for name in ("in.onnx", "out.onnx")]
+    ended = command_line(*files, "--minimal", "--compare", "off", "--verify-with", adapter)
+    told = f"error: the result cannot be verified with {adapter}: its output 'y' is {kind}, not an array of numbers\n"
+    assert (ended.status, ended.err) == (3, told)
+
+
+def test_an_adapter_that_gives_no_array_of_numbers_is_told(tmp_path: Path) -> None:
+    ended = verify(tmp_path, "Wordy")
+    assert (ended.status, ended.out) == (3, "")
+    assert ended.err == "error: fake_adapters:Wordy refuses the result: TypeError: output 0 is not an array of numbers\n"
 
 
 @pytest.mark.parametrize(

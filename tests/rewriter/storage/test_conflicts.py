@@ -514,7 +514,7 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path, monkeypatch: pytest.Monk
     assert found.keys() == {"zoo/b.onnx"} | unread
     assert {name for name, entry in found.items() if entry["exit_status"] == 2} == unread
     assert ended.status == 2
-    assert "zoo/shut: cannot be read: Permission denied" in ended.err.replace("/./", "/")
+    assert "zoo/shut: cannot be read: Permission denied" in ended.err
     assert onnx.load(next(Path("out").rglob("b.onnx"))).opset_import[0].version == 13
     assert f"{1 + len(unread)} models in" in ended.out
 

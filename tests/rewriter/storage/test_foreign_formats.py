@@ -48,6 +48,7 @@ def safetensors() -> bytes:
     return struct.pack("<Q", len(header)) + header + bytes(4)
 
 
+PLAIN = "is text, not an ONNX model; it may say what went wrong when the model was downloaded or exported"
 KNOWN = {
     "a Git LFS pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
     "a checkpoint": (archive("net/data.pkl", "net/data/0"), "is a PyTorch file (.pt, .pth)"),
@@ -69,6 +70,14 @@ KNOWN = {
     "a page in small letters": (b"<html><head><title>Sign in</title>", "is an HTML page"),
     "OpenVINO's IR": (b'<?xml version="1.0"?>\n<net name="m" version="11">', "is an XML file, such as the IR of OpenVINO"),
     "onnx's text format": (b"<ir_version: 8>\ng (float x) => (float y) { y = Relu(x) }", "parse it with onnx.parser"),
+    "a sentence": (b"hello world", PLAIN),
+    "words of others": (b"\xef\xbb\xbf" + "nicht gefunden: größer als erlaubt, 見つかりません\r\n\t".encode() * 90, PLAIN),
+    "a character at the end of what is read": (b"a" * 4095 + "ö".encode() + b"\0", PLAIN),
+    "tags of no known kind": (b"<error>no such key</error>", PLAIN),
+    "onnx's text format without a version": (
+        b'<opset_import: ["" : 8]>\ng (float x) => (float y) { y = Relu(x) }',
+        "parse it with",
+    ),
     "JSON": (b'{"irVersion": "8", "graph": {}}', "load it with onnx.load(format='json')"),
 }
 
@@ -79,7 +88,7 @@ def test_a_model_is_of_no_other_kind(tmp_path: Path) -> None:
     assert foreign_format(model_file(path)) is None
 
 
-@pytest.mark.parametrize("content", [b"\x12", b"\x80", b"noise " * 100, bytes(600)])
+@pytest.mark.parametrize("content", [b"\x12", b"\x80", b"\x12\x08producer", b"a\0b" * 200, bytes(600)])
 def test_what_is_not_known_gets_no_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(content)

@@ -20,7 +20,7 @@ PROBES = [probe for probe in probes() if probe.form not in NO_FORMS]
 REFUSED = {
     "Reduce axes as an input": "the axes are an input",
     "Reduce axes as an attribute at opset 13 to 17": "the axes are an attribute",
-    "Div of integers": "integers are divided",
+    "Div of integers": "it divides integers, and no other form of it is exact",
     "AveragePool with dilations": "it has dilations",
     "MaxPool with dilations": "it has dilations",
     "ConvTranspose along three axes": "it has three spatial axes",

@@ -79,7 +79,10 @@ UNREADABLE: dict[str, Row] = {
     "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is corrupt or not an ONNX model: a number has more than ten bytes"),
     "nested": Row("nested.onnx o.onnx", "nested.onnx: is corrupt or not an ONNX model: messages are nested more than 100 deep"),
     "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph, so it is not an ONNX model"),
-    "text": Row("text.onnx o.onnx", "text.onnx: is corrupt or not an ONNX model: …"),
+    "text": Row(
+        "text.onnx o.onnx",
+        "text.onnx: is text, not an ONNX model; it may say what went wrong when the model was downloaded or exported",
+    ),
     "git-lfs": Row(
         "pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"
     ),

@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from split_rewrite.rewriter.comparison.judging.differences import compare_values, excused, is_nan_throughout
+from split_rewrite.rewriter.comparison.judging.differences import compare_values, dtype_name, excused, is_nan_throughout
+from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 
 NAN, INF = math.nan, math.inf
 VALUES = {
@@ -134,3 +135,22 @@ def test_integers_of_8_bits_may_be_as_far_apart_as_stated(kind: type, agree: boo
     assert compare_values("y", expected, got, atol=1.0).equal == agree
     assert not compare_values("y", expected, got, atol=0.5).equal
     assert not compare_values("y", np.array([0], np.uint8), np.array([2], np.uint8), atol=1.0).equal
+
+
+@pytest.mark.parametrize(
+    ("got", "note"),
+    [
+        ([{"b": 0.25, "a": 0.75 + 2e-8}], ""),
+        ([{"a": 0.75 + 1e-3, "b": 0.25}], "0.751 instead of 0.75 at [0]['a']"),
+        ([{"a": 0.75, "c": 0.25}], "[0]: keys ['a', 'c'] instead of keys ['a', 'b']"),
+    ],
+    ids=["within-the-tolerance", "beyond-it", "another-key"],
+)
+@pytest.mark.parametrize("kind", [float, np.float32])
+def test_floats_of_maps_have_the_tolerance_of_float32(got: list[dict[str, float]], note: str, kind: Any) -> None:
+    """onnxruntime gives numbers of Python, onnx.reference those of NumPy."""
+    values = [[{key: kind(number) for key, number in each.items()} for each in maps] for maps in ([{"a": 0.75, "b": 0.25}], got)]
+    tolerance = Tolerance(inexact=True).of("y", dtype_name(values[0]))
+    found = compare_values("y", *values, *tolerance)
+    assert (found.dtype, found.equal, found.note) == ("seq(map(float32))", not note, note)
+    assert compare_values("y", *values, rtol=0.1).equal is ("keys" not in note)

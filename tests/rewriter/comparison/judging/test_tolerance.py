@@ -16,6 +16,8 @@ from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
         ("float64", np.finfo(np.float64).eps, 4096, 512, 16),
         ("float32", np.finfo(np.float32).eps, 1024, 128, 16),
         ("seq(float32)", np.finfo(np.float32).eps, 1024, 128, 16),
+        ("seq(map(float32))", np.finfo(np.float32).eps, 1024, 128, 16),
+        ("seq(map(string))", 1.0, 0, 0, 0),
         ("float16", np.finfo(np.float16).eps, 16, 4, 4),
         ("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16).eps, 8, 2, 2),
         ("int64", 1.0, 0, 0, 0),
