@@ -267,6 +267,30 @@ def test_what_the_optimizer_writes(tmp_path, compare):
     np.testing.assert_allclose(run(converted.model, {"x": data})[0], run(proto, {"x": data})[0], rtol=1e-4, atol=1e-4)
 
 
+WRITTEN = {
+    "MaxPool": "m = MaxPool <kernel_shape = [3,3], strides = [2,2]> (a)",
+    "AveragePool": "m = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1> (a)",
+    "GlobalAveragePool": "m = GlobalAveragePool (a)",
+    "GlobalMaxPool": "m = GlobalMaxPool (a)",
+    "Upsample": 'm = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, , s)',
+    "ReorderOutput": "t = Transpose <perm = [0,2,3,1]> (a) u = Erf (t) m = Transpose <perm = [0,3,1,2]> (u)",
+    "Conv": "m = Conv <group = 2> (a, w2)",
+}
+
+
+@pytest.mark.parametrize("op_type", WRITTEN)
+def test_each_operator_that_the_optimizer_writes(tmp_path, op_type):
+    proto = model(f"""<ir_version: 8, opset_import: ["" : 17]> g (float[N,32,8,8] x) => (float[N,C,D,E] y) <float[4] s = {{1,1,2,2}}> {{
+        a = Conv (x, w0) {WRITTEN[op_type]} y = Conv (m, w1) }}""")
+    shapes = [(32, 32, 1, 1), (20, 32, 1, 1), (32, 16, 1, 1)]
+    proto.graph.initializer.extend(numpy_helper.from_array(normal(*shape), f"w{i}") for i, shape in enumerate(shapes))
+    written = optimized(proto, tmp_path)
+    assert op_type in {node.op_type for node in written.graph.node}
+    result = convert_version(written, 13, compare="required", options=STANDARD).model
+    data = normal(2, 32, 8, 8)
+    np.testing.assert_allclose(run(result, {"x": data})[0], run(proto, {"x": data})[0], rtol=1e-4, atol=1e-4)
+
+
 def test_new_weights_are_not_compared_with_others(tmp_path):
     """Weights in another order fit only those that they were made of, also where a part has more than are read."""
     proto = model("""<ir_version: 8, opset_import: ["" : 17]> g (float[N,1024,3,3] x) => (float[N,C,3,3] y) {
