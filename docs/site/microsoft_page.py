@@ -40,9 +40,10 @@ same for both:
 | optimizer, extended | 6 | 6 | 0 |
 | optimizer, all (3 with the layout of one processor) | 6 | 6 | 0 |
 
-At its level "all" the optimizer stores the weights of convolutions in blocks of 8 or 16 channels, as its processor wants, and writes
-nowhere which. They are put back where the file shows it: by a number of channels that fills no whole block, as in MobileNet,
-EfficientNet and GoogLeNet. Where all are multiples of 16, as in ResNet, the model is refused.
+At its level "all" the optimizer stores the weights of convolutions in blocks of 8 or 16 channels, as its processor wants, and
+writes nowhere which. They are put back where the file shows it: by a number of channels that fills no whole block, as in MobileNet,
+EfficientNet and GoogLeNet. Where all are multiples of 16, as in ResNet, they are taken for those of the processor at hand, with a
+warning: what the installed onnxruntime computes of the file here is what the result has to compute.
 
 The page is generated: `python docs/site/microsoft_page.py`. *Beside the kernel*: tests run the node in onnxruntime on the CPU and
 compare. *Not run*: onnxruntime has no kernel of it for the CPU, so tests compare with numpy, by the documented meaning.

@@ -17,6 +17,7 @@ from ..engine.registry import functions_in, registry, rules_of
 from ..engine.restrictions import UNRESTRICTED
 from ..engine.selection import Selection
 from ..errors import Blocker
+from ..execution.channel_block import block_of_processor
 from ..graph.model import Model
 from ..opsets.facts import GRAPH_HOLDERS
 from ..storage.skeleton import Skeleton
@@ -64,6 +65,7 @@ class Attempts:
         semantics = self._options.semantics
         vouched = frozenset(self._options.declare or ())
         model = Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey, vouched=vouched)
+        model.block_of_processor = block_of_processor
         model.domain_targets = versions_to_write(skeleton.proto, self._options.ml_opset, self._demands)
         return model
 

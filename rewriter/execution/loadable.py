@@ -38,10 +38,10 @@ def not_loaded(opset: int | None) -> str:
 
 def newest_loadable() -> int | None:
     """The newest opset that onnx knows and onnxruntime loads; None where onnxruntime cannot be asked, or loads no test model."""
-    return _newest_loadable() if _can_be_asked() else None
+    return _newest_loadable() if can_be_asked() else None
 
 
-def _can_be_asked() -> bool:
+def can_be_asked() -> bool:
     """Whether onnxruntime is installed, and child processes are started, in which it can load a model."""
     return are_started() and importlib.util.find_spec("onnxruntime") is not None
 
@@ -62,7 +62,7 @@ def loads(skeleton: Skeleton, *, is_as_in_file: bool = False) -> bool:
 
     `is_as_in_file` says that the file of the skeleton, if it has one, holds this model unchanged.
     """
-    if not _can_be_asked():
+    if not can_be_asked():
         return False
     from .messages import Failure
     from .model_client import Worker

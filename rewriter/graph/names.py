@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Any
 
 import onnx
@@ -58,6 +58,8 @@ class Names(Original):
         """The versions of domains other than ONNX's that the result imports, where they are not those of the model."""
         self.refused_operators: Container[str] = ()
         """Operators that a runtime of the user does not accept. Rules that can choose write others."""
+        self.block_of_processor: Callable[[], int | None] = lambda: None
+        """Asks how many channels onnxruntime's kernels for this processor take together."""
         self.wider: Mapping[int, int] = {}
         """Element types that the target lacks, and the wider types that replace them, while values are widened."""
         self.unrounded: Collection[int] = ()

@@ -58,6 +58,11 @@ class Surroundings(Values):
         """The nodes of a domain in this graph, as they are when a rule first asks for them."""
         return self._scope.as_read(domain)
 
+    @property
+    def block_of_processor(self) -> int | None:
+        """The number of channels that onnxruntime's kernels for this processor take together; None where that is unknown."""
+        return self._scope.model.block_of_processor()
+
     def may_write(self, op_type: str) -> bool:
         """Whether the target has the operator, and no runtime of the user refuses it."""
         is_there = transitions.schema_at(op_type, self._scope.target) is not None

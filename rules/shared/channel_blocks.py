@@ -23,7 +23,8 @@ def block_of(node: Node) -> int:
     """The number of channels in a block. No file states it, but most show it: by channels that fill an odd number of eights, or by
     the zeros that fill the last block of the weights up.
 
-    Raises Unconvertible where both numbers fit.
+    Where both numbers fit, it is that of onnxruntime on this processor, with a warning: what it computes of the file here counts.
+    Raises Unconvertible where this is unknown.
     """
     left = set(_SIZES)
     nodes = node.graph.as_read(DOMAIN)
@@ -32,6 +33,12 @@ def block_of(node: Node) -> int:
         left.intersection_update(_fitting(node, each, makers.get(each.input[0])))
         if len(left) == 1:
             return left.pop()
+    own = node.graph.block_of_processor
+    if own in left:
+        node.caution(
+            f"nothing in the file shows how large its blocks of channels are: they are taken to have {own}, as on this processor"
+        )
+        return own
     raise Unconvertible(
         f"{node.op_type} is laid out for one kind of processor, and nothing in the file shows for which",
         "optimize the model at the level extended (ORT_ENABLE_EXTENDED) instead of all",

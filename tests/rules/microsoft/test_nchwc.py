@@ -13,6 +13,7 @@ from helpers import model, run
 from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter.conversion import attempts
 
 X = normal(2, 24, 5, 6)
 
@@ -71,19 +72,54 @@ def plain(nodes: str, data: np.ndarray, **stored: np.ndarray) -> np.ndarray:
 CONVOLUTION = "a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w) y = nchwc.ReorderOutput <channels = {}> (b)"
 
 
-def test_blocks_that_nothing_shows():
+@pytest.fixture
+def processor(monkeypatch):
+    """Lets onnxruntime have blocks of a size on this processor, or nobody know it."""
+    return lambda block: monkeypatch.setattr(attempts, "block_of_processor", lambda: block)
+
+
+def test_blocks_that_nothing_shows(processor):
+    processor(None)
     proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=normal(32, 16, 1, 1))
     assert "Conv is laid out for one kind of processor, and nothing in the file shows for which" in refused(proto)
     assert "optimize the model at the level extended" in refused(proto)
 
 
-def test_weights_of_zeros_show_nothing():
+def test_blocks_that_neither_the_file_nor_the_processor_has(processor):
+    processor(4)
+    proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=normal(32, 16, 1, 1))
+    assert "nothing in the file shows for which" in refused(proto)
+
+
+@pytest.mark.parametrize("block", [8, 16])
+def test_blocks_of_this_processor(block, processor):
+    """Where the file shows nothing, what onnxruntime computes of it here counts, and there is a warning."""
+    processor(block)
+    weights = normal(32, 16, 3, 3)
+    proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=in_blocks(weights, block))
+    report = convert_version(proto, 13, compare="off", options=STANDARD)
+    expected = plain("y = Conv (x, w)", X[:, :16].copy(), w=weights)
+    np.testing.assert_allclose(run(report.model, {"x": X[:, :16].copy()})[0], expected, rtol=1e-5, atol=1e-5)
+    text = f"nothing in the file shows how large its blocks of channels are: they are taken to have {block}, as on this processor"
+    assert any(text in warning for warning in report.report.warnings)
+
+
+def test_the_file_counts_before_the_processor(processor):
+    processor(16)
+    weights = normal(24, 24, 1, 1)
+    proto = laid_out(CONVOLUTION.format(24), w=in_blocks(weights, 8))
+    np.testing.assert_allclose(run(converted(proto), {"x": X})[0], plain("y = Conv (x, w)", X, w=weights), rtol=1e-5, atol=1e-5)
+
+
+def test_weights_of_zeros_show_nothing(processor):
+    processor(None)
     proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=np.zeros((32, 16, 1, 1), np.float32))
     assert "nothing in the file shows for which" in refused(proto)
 
 
-def test_maps_that_are_left_out_show_nothing():
+def test_maps_that_are_left_out_show_nothing(processor):
     """Weights of zeros, as pruning leaves them, are no end of a block where the bias goes on."""
+    processor(None)
     weights, bias = normal(32, 16, 1, 1), normal(32)
     weights[15::16] = weights[7::16] = 0
     nodes = CONVOLUTION.format(32).replace("(a, w)", "(a, w, c)")
@@ -265,6 +301,17 @@ def test_what_the_optimizer_writes(tmp_path, compare):
     assert {node.domain for node in converted.model.graph.node} == {""}
     data = normal(2, 24, 8, 8)
     np.testing.assert_allclose(run(converted.model, {"x": data})[0], run(proto, {"x": data})[0], rtol=1e-4, atol=1e-4)
+
+
+def test_all_channels_fill_whole_blocks(tmp_path):
+    """As in ResNet: the blocks are those of the processor at hand."""
+    proto = model("""<ir_version: 8, opset_import: ["" : 17]> g (float[N,16,8,8] x) => (float[N,32,6,6] y) {
+        a = Conv (x, w0) b = Relu (a) y = Conv (b, w1) }""")
+    shapes = [(32, 16, 1, 1), (32, 32, 3, 3)]
+    proto.graph.initializer.extend(numpy_helper.from_array(normal(*shape), f"w{i}") for i, shape in enumerate(shapes))
+    result = convert_version(optimized(proto, tmp_path), 13, compare="required", options=STANDARD).model
+    data = normal(2, 16, 8, 8)
+    np.testing.assert_allclose(run(result, {"x": data})[0], run(proto, {"x": data})[0], rtol=1e-4, atol=1e-4)
 
 
 WRITTEN = {
