@@ -155,7 +155,7 @@ def quantize_blocks(node: Node) -> None:
 def dequantize_blocks(node: Node) -> None:
     """Blocks become rows, or, for 16-bit integers, are written out; those from a QuantizeLinear are multiplied as int32.
 
-    Signed 8-bit integers get the zero point 0, if they have none.
+    Signed 8-bit integers whose real numbers are moved get the zero point 0, if they have none.
     """
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
@@ -164,8 +164,8 @@ def dequantize_blocks(node: Node) -> None:
         _dequantize_steps(node, steps)
     elif block or is_wide:
         _dequantize(node, block)
-    elif node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO):
-        _state_zero_point(node, TensorProto.INT8, of_scale=True)  # onnxruntime takes uint8 where it is moved behind what follows
+    elif node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO) and _moved(node):
+        _state_zero_point(node, TensorProto.INT8, of_scale=True)  # onnxruntime would quantize what is moved to uint8
 
 
 def _quantized_steps(node: Node) -> str:
