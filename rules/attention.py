@@ -141,8 +141,8 @@ def _refuse_integer_mask(node: Node) -> None:
 
 @downgrade("Attention", 25, exact=False)
 def no_windows(node: Node) -> None:
-    """A node with a window becomes ONNX's function body."""
-    if any(node.attr(name, -1) >= 0 for name in _WINDOWS):
+    """A node with a window becomes ONNX's function body; so does one whose single query onnxruntime would show all keys then."""
+    if any(node.attr(name, -1) >= 0 for name in _WINDOWS) or _may_see_all_keys(node):
         _refuse_integer_mask(node)
         node.expand()
 

@@ -14,7 +14,7 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
@@ -123,14 +123,23 @@ def keep_loading_in_onnxruntime(node: Node) -> None:
 
 
 def _moved(node: Node) -> list[str]:
-    """What nodes make that move the output, or whose input onnxruntime reshapes, as for a Gemm of MatMul and Add."""
-    found = []
-    for reader in node.graph.readers(node.output(0)):
-        fact, output = of(reader.op_type), reader.output[0]
-        takes_gemm = reader.op_type == "MatMul" and any(each.op_type == "Add" for each in node.graph.readers(output))
-        if takes_gemm or fact.kind is Kind.MOVES or (fact.kind is Kind.POOLS and fact.work is Work.ORDERS):
-            found.append(output)
+    """What nodes make that move the output, or whose first input onnxruntime reshapes for a Gemm of MatMul and Add.
+
+    Nothing where x is stored: onnxruntime moves stored integers themselves.
+    """
+    found: list[str] = []
+    for reader in () if node.graph.may_be_stored(node.input(0)) else node.graph.readers(node.output(0)):
+        fact, outputs = of(reader.op_type, reader.domain), [name for name in reader.output if name]
+        moves = fact.kind is Kind.MOVES or (fact.kind is Kind.POOLS and fact.work is Work.ORDERS)
+        if moves or (reader.op_type == "MatMul" and _is_reshaped(node, reader)):
+            found += outputs
     return found
+
+
+def _is_reshaped(node: Node, product: NodeProto) -> bool:
+    """Whether onnxruntime makes a Gemm of the MatMul `product` and an Add, and a matrix of the output, which is its first input."""
+    is_first = product.input[0] == node.output(0) and node.rank(node.output(0)) != 2
+    return is_first and any(reader.op_type == "Add" for reader in node.graph.readers(product.output[0]))
 
 
 def _are_quantized(node: Node, name: str) -> bool:
@@ -159,6 +168,8 @@ def dequantize_blocks(node: Node) -> None:
     """
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
+        if node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO):
+            _state_zero_point(node, TensorProto.INT8, of_scale=True)
         _make_rows(node, block)
     elif is_wide and not block and (steps := _quantized_steps(node)):
         _dequantize_steps(node, steps)

@@ -506,8 +506,8 @@ def _usage_message(error: click.ClickException) -> str:
         return error.format_message()
     given = error.option_name
     options = [name for option in error.ctx.command.get_params(error.ctx) for name in option.opts if name.startswith("--")]
-    similar = closest(given.lstrip("-"), [name.lstrip("-") for name in options])
-    meant = [name for name in options if name.startswith(given)][:_MOST_OPTIONS] or [f"--{name}" for name in similar]
+    similar = [f"--{name}" for name in closest(given.lstrip("-"), [name.lstrip("-") for name in options])]
+    meant = [name for name in options if name.startswith(given)][:_MOST_OPTIONS] or similar or error.possibilities
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else "."
     return f"No such option '{given}'{hint}"
 

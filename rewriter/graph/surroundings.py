@@ -58,6 +58,11 @@ class Surroundings(Values):
         """The nodes of a domain in this graph, as they are when a rule first asks for them."""
         return self._scope.as_read(domain)
 
+    def has_all_of(self, domain: str) -> bool:
+        """Whether no other graph of the model, as it was read, has nodes of the domain."""
+        counts = (count for label, count in self._scope.model.survey.operators.items() if label.startswith(f"{domain}::"))
+        return sum(counts) == len(self.as_read(domain))
+
     @property
     def block_of_processor(self) -> int | None:
         """The number of channels that onnxruntime's kernels for this processor take together; None where that is unknown."""

@@ -81,7 +81,9 @@ class Demands:
         """What the user has to know about the names of the runtimes, and about these operators of a result in them."""
         warnings = [profile.warning for profile in self.profiles if profile.warning]
         if any(label.startswith(f"{ML}::") for label in operators):
-            silent = [p.title for p in self.profiles if p.facts.ml_max is None and not p.runtime.domains]
+            silent = [
+                p.title for p in self.profiles if p.facts.ml_max is None and p.facts.allowed is None and not p.runtime.domains
+            ]
             warnings += [f"nothing is known about operators of {ML} in {title}: it may not load them" for title in silent]
         return tuple(dict.fromkeys(warnings))
 

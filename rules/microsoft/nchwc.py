@@ -8,7 +8,7 @@ https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contri
 from __future__ import annotations
 
 from ...rewriter.graph.node import Node
-from ..shared.channel_blocks import DOMAIN, block_of, channels_of, filled, plain_weights, require_blocks
+from ..shared.channel_blocks import DOMAIN, block_of, missing_channels, plain_weights, require_blocks
 from ..shared.channels_last import channels_first, channels_last
 from ..shared.contrib import contrib
 from ..shared.convolutions import convolved, finished
@@ -58,11 +58,10 @@ def resize_blocks(node: Node) -> None:
 @contrib("ReorderInput", opset=13, exact=True, domain=DOMAIN)
 def enter_blocks(node: Node) -> None:
     """The node goes; a Transpose brings channels that are last behind the batch, and a Pad fills the last block up with zeros."""
-    rank, is_last, block = node.need_rank(), bool(node.attr("channels_last", 0)), block_of(node)
+    rank, is_last = node.need_rank(), bool(node.attr("channels_last", 0))
+    more = missing_channels(node, rank - 1 if is_last else 1)
     require_blocks(node)
     value = channels_first(node, node.input(0), rank) if is_last else node.input(0)
-    channels = channels_of(node, rank - 1 if is_last else 1, block)
-    more = filled(channels, block) - channels
     if more:
         value = node.op.Pad(value, node.op.int64([0] * (rank + 1) + [more] + [0] * (rank - 2)))
     _make(node, value)
@@ -72,7 +71,7 @@ def enter_blocks(node: Node) -> None:
 def leave_blocks(node: Node) -> None:
     """The node goes; a Slice leaves what fills the last block up out, and a Transpose brings the channels to the end."""
     value, channels = node.input(0), node.attr("channels")
-    if node.need_dimension(1) != channels:
+    if node.dimension(1) != channels:
         value = node.op.Slice(value, node.op.int64([0]), node.op.int64([channels]), node.op.int64([1]))
     node.give(channels_last(node, value, node.need_rank()) if node.attr("channels_last", 0) else value)
 

@@ -17,6 +17,10 @@ from ...rewriter.opsets.facts import Kind, of
 
 DOMAIN = "com.microsoft.nchwc"
 _SIZES = (8, 16)
+_ENOUGH = 4
+"""The numbers that a map needs for the zeros of a block to show where it ends."""
+_ALIGNED = 4
+"""Numbers of channels that enter blocks are multiples of this."""
 
 
 def block_of(node: Node) -> int:
@@ -26,15 +30,19 @@ def block_of(node: Node) -> int:
     Where both numbers fit, it is that of onnxruntime on this processor, with a warning: what it computes of the file here counts.
     Raises Unconvertible where this is unknown.
     """
-    left = set(_SIZES)
-    nodes = node.graph.as_read(DOMAIN)
+    left, graph = set(_SIZES), node.graph
+    own = graph.block_of_processor
+    nodes = graph.as_read(DOMAIN)
     makers = {name: each for each in nodes for name in each.output}
     for each in nodes:
-        left.intersection_update(_fitting(node, each, makers.get(each.input[0])))
+        left.intersection_update(_fitting(node, each, makers.get(next(iter(each.input), ""))))
         if len(left) == 1:
+            if own is not None and own not in left:
+                node.caution(
+                    f"its blocks have {min(left)} channels, and {own} on this processor, where onnxruntime misreads the original"
+                )
             return left.pop()
-    own = node.graph.block_of_processor
-    if own in left:
+    if own in left and graph.has_all_of(DOMAIN):
         node.caution(
             f"nothing in the file shows how large its blocks of channels are: they are taken to have {own}, as on this processor"
         )
@@ -49,7 +57,9 @@ def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[
     """The sizes of blocks that do not contradict the node `other`, whose first input `maker` makes."""
     weights, bias = _weights(node, other), _weights(node, other, 2)
     if weights is not None:
-        fitting = [size for size in _SIZES if weights.dims[0] % size == 0]
+        groups = next((helper.get_attribute_value(each) for each in other.attribute if each.name == "group"), 1)
+        channels = weights.dims[1] if groups == 1 else 0  # fewer than fill a block are read without blocks
+        fitting = [size for size in _SIZES if weights.dims[0] % size == 0 and (channels < size or channels % size == 0)]
         may_be_filled_up = bias is None or not node.graph.read(bias)[-1]
         shown = [size for size in fitting if may_be_filled_up and _is_filled_up(node.graph.read(weights), size)]
         return shown[-1:] or fitting
@@ -66,12 +76,24 @@ def _weights(node: Node, other: NodeProto, place: int = 1) -> TensorProto | None
 
 
 def _is_filled_up(stored: np.ndarray, block: int) -> bool:
-    """Whether the last block of maps holds numbers, and only zeros for its last map.
+    """Whether zeros fill the last block of maps up, and are nowhere else in it but for channels that are zeros alone.
 
-    Blocks of 8 never look like blocks of 16 that are filled up: each full one has numbers in the place of the last map.
+    With few numbers for each map, and with other zeros among them, blocks of 8 may look like blocks of 16: then nothing is shown.
     """
     last = stored.reshape(stored.shape[0] // block, -1, block)[-1]
-    return bool(last.any() and not last[:, -1].any())
+    last = last[last.any(axis=1)]
+    used = int(last.any(axis=0).sum())
+    return len(last) >= _ENOUGH and 0 < used < block and bool(last[:, :used].all())
+
+
+def missing_channels(node: Node, axis: int) -> int:
+    """How many channels the last block lacks of what enters the blocks, with its channels on `axis`."""
+    known = node.dimension(axis)
+    if isinstance(known, int) and known % max(_SIZES) == 0:
+        return 0
+    block = block_of(node)
+    channels = _channels_of(node, axis, block)
+    return filled(channels, block) - channels
 
 
 def filled(channels: int, block: int) -> int:
@@ -79,9 +101,9 @@ def filled(channels: int, block: int) -> int:
     return -(-channels // block) * block
 
 
-def channels_of(node: Node, axis: int, block: int) -> int:
+def _channels_of(node: Node, axis: int, block: int) -> int:
     """The number of channels, on `axis`, of what enters the blocks: its length or, where this is unknown, the channels by which the
-    convolutions that follow multiply with numbers. A model in which these are too few does not run, since no lengths fit then.
+    convolutions that follow multiply with numbers. Where there are others, the result does not run, since no lengths fit then.
     """
     known = node.dimension(axis)
     if isinstance(known, int):
@@ -89,7 +111,7 @@ def channels_of(node: Node, axis: int, block: int) -> int:
     convolutions = [reader for reader in node.graph.readers(node.output(0)) if reader.domain == DOMAIN]
     stored = (tensor for tensor in (_weights(node, each) for each in convolutions) if tensor is not None)
     used = max((_used_channels(plain_weights(node.graph.read(tensor), block)) for tensor in stored), default=0)
-    return used or node.need_dimension(axis)
+    return -(-used // _ALIGNED) * _ALIGNED or node.need_dimension(axis)
 
 
 def _used_channels(weights: np.ndarray) -> int:
@@ -110,12 +132,16 @@ def plain_weights(stored: np.ndarray, block: int) -> np.ndarray:
 
 def require_blocks(node: Node) -> None:
     """Raises Unconvertible where something reads the output that does not leave blocks as they are: it would see them."""
-    for reader in node.graph.readers(node.output(0)):
-        if reader.domain != DOMAIN and not _keeps_blocks(reader):
-            raise Unconvertible(
-                f"{reader.op_type} '{reader.name or reader.output[0]}' reads what {node.op_type} lays out in blocks",
-                "correct the model",
-            )
+    pending, seen = [node.output(0)], set[str]()
+    while pending:
+        name = pending.pop()
+        seen.add(name)
+        for reader in node.graph.readers(name):
+            if reader.domain != DOMAIN and not _keeps_blocks(reader):
+                label = reader.name or reader.output[0]
+                raise Unconvertible(f"{reader.op_type} '{label}' reads what {node.op_type} lays out in blocks", "correct the model")
+            if reader.domain != DOMAIN:
+                pending += [output for output in reader.output if output not in seen]
 
 
 def _keeps_blocks(node: NodeProto) -> bool:

@@ -560,6 +560,19 @@ def test_onnxruntime_has_the_other_meaning_from_25_on():
     np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx does not know opset 25")
+@pytest.mark.parametrize("target", [24, 22, 17])
+@pytest.mark.parametrize("queries", ["1", "S"])
+def test_what_25_hides_stays_hidden_below(queries, target):
+    source = model(NEW_KEYS.format(q=queries, k=3), 25, 10)
+    random = np.random.default_rng(4)
+    shapes = {"q": 1, "k": 3, "v": 3, "pk": 2, "pv": 2}
+    feeds = {name: random.normal(size=(1, 1, size, 4)).astype(np.float32) for name, size in shapes.items()}
+    (expected,) = ReferenceEvaluator(source).run(None, feeds)[:1]
+    np.testing.assert_allclose(run(source, feeds)[0], expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(run(convert_version(source, target).model, feeds)[0], expected, rtol=1e-4, atol=1e-6)
+
+
 def test_rows_that_are_masked_as_a_whole_are_found_without_the_maximum_of_infinities():
     """OpenVINO gives the lowest number for it."""
     source = model(
@@ -568,11 +581,10 @@ def test_rows_that_are_masked_as_a_whole_are_found_without_the_maximum_of_infini
         10,
     )
     result = convert_version(source, 18).model
-    for node in result.graph.node:
-        if node.op_type == "ReduceMax":
-            node.op_type = "Max"  # of the halves and the lowest number, as OpenVINO computes it, in a row of infinities
-            node.input[1] = "lowest"
-            del node.attribute[:]
+    (maximum,) = (node for node in result.graph.node if node.op_type == "ReduceMax")
+    maximum.op_type = "Max"  # of the halves and the lowest number, as OpenVINO computes it, in a row of infinities
+    maximum.input[1] = "lowest"
+    del maximum.attribute[:]
     result.graph.initializer.append(onnx.numpy_helper.from_array(np.finfo(np.float32).min, "lowest"))
     feeds = {name: np.ones((1, 1, size, 4), np.float32) for name, size in {"q": 2, "k": 3, "v": 3}.items()}
     (y,) = run(result, feeds | {"m": np.array([[True] * 3, [False] * 3])})

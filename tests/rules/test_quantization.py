@@ -638,3 +638,28 @@ def test_sixteen_bits_that_are_moved(kind: str) -> None:
     for target in (20, 13, 11):
         proto = convert_version(source, target).model
         np.testing.assert_allclose(run(proto, {"x": x}, OPTIMIZED)[0], x.T, atol=0.0006)
+
+
+def test_blocks_of_signed_integers_that_become_rows() -> None:
+    """The rows are reshaped, so that onnxruntime would quantize them to uint8 without a zero point."""
+    source = model(
+        """g (float[16,1] unused) => (float[16,1] y, float[16,1] same) <int8[1,16] x = {-8,-7,-6,-5,-4,-3,-2,-1,0,1,2,3,4,5,6,7},
+        float[1,1] s = {0.5}> { d = DequantizeLinear <axis = 1, block_size = 16> (x, s)  y = Transpose (d)  same = Abs (unused) }""",
+        21,
+    )
+    for target in (20, 13, 11):
+        result = convert_version(source, target).model
+        (y, _) = run(result, {"unused": np.zeros((16, 1), np.float32)}, OPTIMIZED)
+        np.testing.assert_array_equal(y, np.arange(-8, 8, dtype=np.float32).reshape(16, 1) / 2)
+
+
+def test_weights_keep_their_zero_point() -> None:
+    """onnxruntime makes products of integers of them."""
+    source = model(
+        """g (float[2,3,4] x) => (float[2,3,2] y) <float s = {0.1}, uint8 z = {5}, int8[4,2] w = {1,2,3,4,5,6,7,8}, int8 o = {0},
+        float[2] b = {1,2}> { q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  v = DequantizeLinear (w, s, o)
+        m = MatMul (d, v)  a = Add (m, b)  e = QuantizeLinear (a, s, z)  y = DequantizeLinear (e, s, z) }""",
+        20,
+    )
+    result = convert_version(source, 21).model
+    assert [list(node.input) for node in result.graph.node] == [list(node.input) for node in source.graph.node]

@@ -23,6 +23,8 @@ then need not be rounded alike.
 """
 _VARIATION, _ENOUGH = 0.5, 64
 """How far numbers may be apart on the average, in relation to how they vary, where there are enough of them."""
+_RESOLUTION = 1 / 64
+"""How far at least, in relation to the largest: two steps of 8 bits are nothing, however little numbers vary."""
 _OF_INPUTS = 1e-4
 """How far it may be in relation to the largest input: what cancels leaves noise, which another kernel makes anew."""
 _SHARE = 0.5
@@ -98,7 +100,7 @@ def _are_others(values: np.ndarray, others: np.ndarray, noise: float) -> bool:
     if np.count_nonzero(finite) < _ENOUGH:
         return False
     varies, differs = np.std(values[finite]), np.sqrt(np.mean(np.square(values[finite] - others[finite])))
-    return bool(differs > max(_VARIATION * varies, noise))
+    return bool(differs > max(_VARIATION * varies, _RESOLUTION * np.max(np.abs(values[finite])), noise))
 
 
 def _are_alike(one: np.ndarray, other: np.ndarray, noise: float) -> bool:

@@ -64,4 +64,4 @@ def test_what_both_neighbours_do_is_said_once() -> None:
 
 def test_warnings_are_about_names_each_once() -> None:
     found = demands_of(["openvino-2024.4", "OV 2024.4", "openvino-2024.6"])
-    assert found is not None and len(found.warnings) == 1
+    assert found is not None and len(found.warnings_about([])) == 1

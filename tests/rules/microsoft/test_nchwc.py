@@ -111,6 +111,49 @@ def test_the_file_counts_before_the_processor(processor):
     np.testing.assert_allclose(run(converted(proto), {"x": X})[0], plain("y = Conv (x, w)", X, w=weights), rtol=1e-5, atol=1e-5)
 
 
+def test_what_needs_no_blocks(processor):
+    processor(None)
+    proto = laid_out(
+        "a = nchwc.ReorderInput (x) b = nchwc.MaxPool <kernel_shape = [2,2]> (a) y = nchwc.ReorderOutput <channels = 64> (b)",
+        x="float[1,64,4,4] x",
+    )
+    assert operators(converted(proto)) == ["MaxPool"]
+
+
+def test_blocks_of_another_processor(processor):
+    processor(16)
+    proto = laid_out(CONVOLUTION.format(24), w=in_blocks(normal(24, 24, 1, 1), 8))
+    warnings = convert_version(proto, 13, compare="off", options=STANDARD).report.warnings
+    text = "its blocks have 8 channels, and 16 on this processor, where onnxruntime misreads the original"
+    assert any(text in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("window", [np.ones((1, 1), np.float32), np.float32([[1, 0, 1]])])
+def test_blocks_that_only_look_filled_up(window, processor):
+    """Twelve maps in blocks of 8, of one number each, or of three whose second is 0, look like a block of 16."""
+    processor(None)
+    weights = normal(12, 1, 1, 1) * window
+    proto = laid_out(
+        "b = nchwc.Conv (x, w) y = nchwc.ReorderOutput <channels = 12> (b)", x="float[N,1,5,6] x", w=in_blocks(weights, 8)
+    )
+    assert "nothing in the file shows for which" in refused(proto)
+
+
+def test_blocks_in_a_branch_are_not_those_of_the_processor(processor):
+    """The main graph has others."""
+    processor(16)
+    proto = model("""<ir_version: 8, opset_import: ["" : 17, "com.microsoft.nchwc" : 1]>
+        g (float[N,24,5,6] x, bool c) => (float[N,C,H,W] z) {
+        a = com.microsoft.nchwc.ReorderInput (x) b = com.microsoft.nchwc.Conv (a, w)
+        y = com.microsoft.nchwc.ReorderOutput <channels = 24> (b)
+        z = If (c) <then_branch = t () => (float[N,C,H,W] r) { p = com.microsoft.nchwc.ReorderInput (y)
+            q = com.microsoft.nchwc.Conv (p, v) r = com.microsoft.nchwc.ReorderOutput <channels = 32> (q) },
+            else_branch = e () => (float[N,C,H,W] s) { s = Identity (y) }> }""")
+    stored = {"w": in_blocks(normal(24, 24, 1, 1), 8), "v": normal(32, 32, 1, 1)}
+    proto.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in stored.items())
+    assert "Conv 'q' (If 'z' then_branch): Conv is laid out for one kind of processor" in refused(proto)
+
+
 def test_weights_of_zeros_show_nothing(processor):
     processor(None)
     proto = laid_out(CONVOLUTION.format(32), x="float[N,16,5,6] x", w=np.zeros((32, 16, 1, 1), np.float32))
@@ -129,6 +172,12 @@ def test_maps_that_are_left_out_show_nothing(processor):
 
 def test_what_would_see_the_blocks():
     nodes = CONVOLUTION.format(24).replace("y = ", "c = Softmax (b) y = ").replace("> (b)", "> (c)")
+    message = refused(laid_out(nodes, w=normal(24, 24, 1, 1)))
+    assert "Softmax 'c' reads what Conv lays out in blocks" in message
+
+
+def test_what_would_see_the_blocks_behind_others():
+    nodes = CONVOLUTION.format(24).replace("y = ", "r = Relu (b) c = Softmax (r) y = ").replace("> (b)", "> (c)")
     message = refused(laid_out(nodes, w=normal(24, 24, 1, 1)))
     assert "Softmax 'c' reads what Conv lays out in blocks" in message
 

@@ -118,6 +118,12 @@ def test_numbers_that_are_mostly_others_are_not_alike(apart: float, alike: bool)
     assert _are_coarsely_alike(values[:50], others[:50], 1e-4)
 
 
+def test_numbers_that_hardly_vary_are_alike_up_to_two_steps_of_eight_bits() -> None:
+    values = np.full(1000, 0.5, np.float32)
+    assert _are_coarsely_alike(values, values + np.float32(0.5 / 127), 1e-4)
+    assert not _are_coarsely_alike(values, values + np.float32(0.05), 1e-4)
+
+
 NOISE = "g (float[2,4,6] x) => (float[2,1,1] y) <float[4] s = {1, 1, 1, 1}, float[4] b = {0, 0, 0, 0}> { n = GroupNormalization <num_groups = 1> (x, s, b) y = ReduceMean <keepdims = 1> (n, a) }"
 
 
