@@ -28,6 +28,22 @@ def refuse_decoding(node: Node) -> None:
     )
 
 
+@contrib("Inverse", opset=13)
+def refuse_inverse(node: Node) -> None:
+    """Refused: the inverse of matrices."""
+    raise Unconvertible(
+        "ONNX has no operator for the inverse of a matrix", "compute it before, or solve by elimination in the model"
+    )
+
+
+@contrib("Irfft", opset=13)
+def refuse_inverse_transform(node: Node) -> None:
+    """Refused: a transform back to real numbers, which takes half of the frequencies."""
+    raise Unconvertible(
+        "DFT of ONNX does not make real numbers of half of the frequencies", "export the inverse transform with DFT"
+    )
+
+
 @contrib(("PackedAttention", "PackedMultiHeadAttention"), opset=13)
 def refuse_packed_tokens(node: Node) -> None:
     """Refused: attention among tokens without padding, which no kernel for CPUs computes."""

@@ -40,3 +40,11 @@ def test_a_buffer_of_past_and_present():
     node = "y, z = com.microsoft.DecoderMaskedSelfAttention <num_heads = 2> (x, w, b, ABSENT, p, ABSENT, n)"
     message = refused(node, given, "float[2,1,8] y, float[2,2,2,4,4] z")
     assert "DecoderMaskedSelfAttention keeps past and present in one buffer" in message
+
+
+def test_inverses():
+    assert "ONNX has no operator for the inverse of a matrix" in refused(
+        "y = com.microsoft.Inverse (x)", {"x": normal(3, 3)}, "float[3,3] y"
+    )
+    node = "y = com.microsoft.Irfft <signal_ndim = 1, normalized = 0, onesided = 1> (x)"
+    assert "DFT of ONNX does not make real numbers of half of the frequencies" in refused(node, {"x": normal(3, 2)}, "float[4] y")

@@ -12,7 +12,16 @@ from .common import Shapes
 
 def projected(call: Call) -> Shapes:
     """Attention, which projects [batch, length, input size] itself: its output, and the present keys and values in one."""
-    shape, weights, past = call.shape(0), call.shape(1), call.shape(4)
+    return _projected(call, past=4)
+
+
+def projected_integers(call: Call) -> Shapes:
+    """QAttention: the same outputs."""
+    return _projected(call, past=8)
+
+
+def _projected(call: Call, past: int) -> Shapes:
+    shape, weights, kept = call.shape(0), call.shape(1), call.shape(past)
     if shape is None:
         return []
     sizes = call.attr("qkv_hidden_sizes")
@@ -21,7 +30,7 @@ def projected(call: Call) -> Shapes:
     heads = call.attr("num_heads")
     is_uneven = bool(sizes) and sizes[0] != sizes[2]  # runtimes disagree about the size of heads that keys and values share
     size = None if is_uneven else _quotient(sizes[0] if sizes else width, heads)
-    before = past[3] if past else None if call.has(4) else 0
+    before = kept[3] if kept else None if call.has(past) else 0
     length = _sum(before, shape[1]) if not call.attr("past_present_share_buffer", 0) else before
     return [(*shape[:2], width), (2, shape[0], heads, length, size)]
 
