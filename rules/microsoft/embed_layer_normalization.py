@@ -10,11 +10,14 @@ from onnx import TensorProto
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
-from ..shared.contrib import contrib
+from ..shared.contrib import DOMAIN, contrib
 from ..shared.indices import length
+from ..shared.quantized import dequantized
 
 _WORDS, _SEGMENTS, _WORD_TABLE, _POSITION_TABLE, _SEGMENT_TABLE, _GAMMA, _BETA, _MASK, _POSITIONS = range(9)
 _COUNTS, _SUM = 1, 2
+_QUANTIZED = tuple((table, 8 + number, 13 + number) for number, table in enumerate((2, 3, 4, 5, 6)))
+"""The tables of QEmbedLayerNormalization, each with its scale and its zero point: words, positions, segments, gamma and beta."""
 
 
 @contrib("EmbedLayerNormalization", opset=17)
@@ -56,3 +59,11 @@ def _count(node: Node) -> None:
         return
     is_word = op.Cast(op.Equal(node.input(_MASK), op.const(1, np.int32)), to=TensorProto.INT32)
     op.ReduceSum(is_word, op.int64([1]), keepdims=0, output=output)
+
+
+@contrib("QEmbedLayerNormalization", opset=13, sums=True)
+def embed_integers(node: Node) -> None:
+    """The node becomes EmbedLayerNormalization behind DequantizeLinear of each table."""
+    tables = [dequantized(node, table, scale, zero) if node.has_input(table) else "" for table, scale, zero in _QUANTIZED]
+    inputs = [node.input(0), node.input(1), *tables, node.input(_MASK)]
+    node.become.of(DOMAIN, node.domain_version).EmbedLayerNormalization(*inputs, epsilon=node.attr("epsilon"))

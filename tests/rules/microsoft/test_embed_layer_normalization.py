@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, contrib_model, normal, operators, refused
+from contrib import assert_standard, contrib_model, normal, operators, refused, whole
 
 from split_rewrite.rewriter import Options, convert_version
 
@@ -57,3 +57,18 @@ def test_what_is_written():
     proto = contrib_model(node_of(WORDS | SEGMENTS | tables, "y"), WORDS | SEGMENTS, "float[2,3,8] y", constants=tables)
     result = convert_version(proto, 17, compare="off", options=Options(standard=True)).model
     assert operators(result) == ["Gather", "Add", "Gather", "Add", "LayerNormalization"]
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("has_segments", [True, False])
+def test_quantized_tables(kind, has_segments):
+    tables = {name: whole(kind, *table.shape) for name, table in TABLES.items() if has_segments or name != "u"}
+    scales = {f"{name}s": np.array(0.01 + 0.01 * number, np.float32) for number, name in enumerate(tables)}
+    zeros = {f"{name}z": np.array(number, kind) for number, name in enumerate(tables)}
+    order = [name if name in tables else "ABSENT" for name in "tpugb"]
+    names = ["x", "s" if has_segments else "ABSENT", *order, "m"]
+    names += [f"{name}{letter}" if name in tables else name for letter in "sz" for name in order]
+    inputs = WORDS | ({"s": SEGMENTS["s"]} if has_segments else {}) | {"m": np.array([[1, 1, 0], [1, 0, 0]], np.int32)}
+    node = f"y, n = com.microsoft.QEmbedLayerNormalization <epsilon = 0.00001> ({', '.join(names)})"
+    constants = tables | scales | zeros
+    assert_standard(node, inputs, BOTH[1], constants=constants, targets=(18, 13), rtol=1e-4, atol=1e-4, compare="off")
