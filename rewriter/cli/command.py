@@ -472,6 +472,8 @@ def run(arguments: Sequence[str]) -> int:
 _SUBCOMMANDS = {INSPECT: inspect, EXPLAIN: explain, REPRODUCE: reproduce_command(command), PROBE: probe}
 """The commands that the first argument may name."""
 _NO_DEFAULTS = Defaults({})
+_FIRST_LETTERS = 4
+"""The characters, with the dashes, that an unknown option shares with those that click finds similar and that are suggested."""
 _MOST_OPTIONS = 3
 """The number of options that are suggested at most for an unknown one."""
 
@@ -507,7 +509,8 @@ def _usage_message(error: click.ClickException) -> str:
     given = error.option_name
     options = [name for option in error.ctx.command.get_params(error.ctx) for name in option.opts if name.startswith("--")]
     similar = [f"--{name}" for name in closest(given.lstrip("-"), [name.lstrip("-") for name in options])]
-    meant = [name for name in options if name.startswith(given)][:_MOST_OPTIONS] or similar or error.possibilities
+    meant = [name for name in options if name.startswith(given)][:_MOST_OPTIONS] or similar
+    meant = meant or [name for name in error.possibilities or () if name.startswith(given[:_FIRST_LETTERS])]
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else "."
     return f"No such option '{given}'{hint}"
 
