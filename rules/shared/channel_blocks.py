@@ -7,6 +7,7 @@ https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/mlas/lib/reo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
@@ -71,8 +72,10 @@ def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[
 
 
 def _weights(node: Node, other: NodeProto, place: int = 1) -> TensorProto | None:
-    """The stored weights of the node `other`, or its bias, in the place 2; None where it has none."""
-    return node.graph.tensor(other.input[place]) if len(other.input) > place else None
+    """The stored weights of the node `other`, or its bias, in the place 2; None where it has none, or none with elements."""
+    tensor = node.graph.tensor(other.input[place]) if len(other.input) > place else None
+    has_axes = tensor is not None and len(tensor.dims) >= (2 if place == 1 else 1)
+    return tensor if has_axes and tensor is not None and prod(tensor.dims) > 0 else None
 
 
 def _is_filled_up(stored: np.ndarray, block: int) -> bool:
@@ -122,7 +125,12 @@ def _used_channels(weights: np.ndarray) -> int:
 
 
 def plain_weights(stored: np.ndarray, block: int) -> np.ndarray:
-    """Weights [maps, channels, …] out of blocks of maps, and of channels where there is at least a block of them."""
+    """Weights [maps, channels, …] out of blocks of maps, and of channels where there is at least a block of them.
+
+    Raises Unconvertible where the maps do not fill blocks.
+    """
+    if stored.ndim < 2 or stored.shape[0] % block:
+        raise Unconvertible(f"weights of the shape {list(stored.shape)} do not fill blocks of {block}", "correct the model")
     maps, channels, *window = stored.shape
     inner = block if channels % block == 0 else 1
     blocks = stored.reshape(maps // block, channels // inner, *window, inner, block)

@@ -176,6 +176,28 @@ def test_what_would_see_the_blocks():
     assert "Softmax 'c' reads what Conv lays out in blocks" in message
 
 
+@pytest.mark.parametrize("shape", [(24, 24, 1, 1), (12, 16, 1, 1)])
+def test_weights_that_contradict_others(shape):
+    nodes = "a = nchwc.ReorderInput (x) c = nchwc.Conv (a, w) b = nchwc.Conv (c, v) y = nchwc.ReorderOutput <channels = 8> (b)"
+    message = refused(laid_out(nodes, w=in_blocks(normal(20, 24, 1, 1), 16), v=np.ones(shape, np.float32)))
+    assert f"weights of the shape {list(shape)} do not fill blocks of 16" in message
+
+
+@pytest.mark.parametrize("shape", [(16,), (), (0,)])
+def test_weights_of_odd_shapes(shape, processor):
+    processor(16)
+    given = {"w": np.ones(shape, np.float32), "c": np.ones(shape, np.float32)}
+    proto = laid_out(CONVOLUTION.format(16).replace("(a, w)", "(a, w, c)"), **given)
+    assert f"weights of the shape {list(shape)} do not fill blocks of 16" in refused(proto)
+
+
+@pytest.mark.parametrize("shape", [(0, 24, 1, 1), (16, 0, 1, 1)])
+def test_weights_without_elements_show_nothing(shape, processor):
+    processor(None)
+    proto = laid_out(CONVOLUTION.format(16), w=np.ones(shape, np.float32))
+    assert "nothing in the file shows for which" in refused(proto)
+
+
 def test_what_would_see_the_blocks_behind_others():
     nodes = CONVOLUTION.format(24).replace("y = ", "r = Relu (b) c = Softmax (r) y = ").replace("> (b)", "> (c)")
     message = refused(laid_out(nodes, w=normal(24, 24, 1, 1)))
