@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from math import prod
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
@@ -58,13 +58,13 @@ def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[
     """The sizes of blocks that do not contradict the node `other`, whose first input `maker` makes."""
     weights, bias = _weights(node, other), _weights(node, other, 2)
     if weights is not None:
-        groups = next((helper.get_attribute_value(each) for each in other.attribute if each.name == "group"), 1)
+        groups = next((each.i for each in other.attribute if each.name == "group"), 1)
         channels = weights.dims[1] if groups == 1 else 0  # fewer than fill a block are read without blocks
         fitting = [size for size in _SIZES if weights.dims[0] % size == 0 and (channels < size or channels % size == 0)]
         may_be_filled_up = bias is None or not node.graph.read(bias)[-1]
         shown = [size for size in fitting if may_be_filled_up and _is_filled_up(node.graph.read(weights), size)]
         return shown[-1:] or fitting
-    channels = next((helper.get_attribute_value(each) for each in other.attribute if each.name == "channels"), 0)
+    channels = next((each.i for each in other.attribute if each.name == "channels"), 0)
     made = None if maker is None else _weights(node, maker)
     if made is not None and channels:
         return [size for size in _SIZES if filled(channels, size) == made.dims[0]]
