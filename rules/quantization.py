@@ -128,12 +128,18 @@ def _moved(node: Node) -> list[str]:
     Nothing where x is stored: onnxruntime moves stored integers themselves.
     """
     found: list[str] = []
-    for reader in () if node.graph.may_be_stored(node.input(0)) else node.graph.readers(node.output(0)):
+    for reader in () if _is_stored(node) else node.graph.readers(node.output(0)):
         fact, outputs = of(reader.op_type, reader.domain), [name for name in reader.output if name]
         moves = fact.kind is Kind.MOVES or (fact.kind is Kind.POOLS and fact.work is Work.ORDERS)
         if moves or (reader.op_type == "MatMul" and _is_reshaped(node, reader)):
             found += outputs
     return found
+
+
+def _is_stored(node: Node) -> bool:
+    """Whether x is the same in every run because the model stores it."""
+    maker = node.maker(0)
+    return node.graph.tensor(node.input(0)) is not None or (maker is not None and maker.op_type == "Constant")
 
 
 def _is_reshaped(node: Node, product: NodeProto) -> bool:
@@ -164,7 +170,7 @@ def quantize_blocks(node: Node) -> None:
 def dequantize_blocks(node: Node) -> None:
     """Blocks become rows, or, for 16-bit integers, are written out; those from a QuantizeLinear are multiplied as int32.
 
-    Signed 8-bit integers whose real numbers are moved get the zero point 0, if they have none.
+    Signed 8-bit integers that are not stored get the zero point 0, if they have none.
     """
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
@@ -175,7 +181,7 @@ def dequantize_blocks(node: Node) -> None:
         _dequantize_steps(node, steps)
     elif block or is_wide:
         _dequantize(node, block)
-    elif node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO) and _moved(node):
+    elif node.need_elem_type() == TensorProto.INT8 and not node.has_input(_ZERO) and not _is_stored(node):
         _state_zero_point(node, TensorProto.INT8, of_scale=True)  # onnxruntime would quantize what is moved to uint8
 
 
@@ -209,18 +215,13 @@ def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
 def _dequantize_steps(node: Node, steps: str) -> None:
     """Let the node multiply `steps` as int32 without a zero point, saturated where the sum with the zero point would be.
 
-    What is moved behind it is multiplied by a Mul: onnxruntime would quantize it to uint8 behind a DequantizeLinear of int32.
+    They are multiplied by a Mul: behind a DequantizeLinear of int32, onnxruntime would quantize what is moved to uint8.
     """
     zero = _one_zero_point(node)
     shift = 0 if zero is None else int(zero)
     bounds = [node.op.const(bound - shift, TensorProto.FLOAT) for bound in RANGES[node.need_elem_type()]]
     whole = _cast(node, node.op.Clip(steps, *bounds), TensorProto.INT32)
-    if _moved(node):
-        node.become.Mul(_cast(node, whole, TensorProto.FLOAT), along_axis(node, _SCALE))
-        return
-    node.set_input(0, whole)
-    if node.has_input(_ZERO):
-        node.drop_input(_ZERO)
+    node.become.Mul(_cast(node, whole, TensorProto.FLOAT), along_axis(node, _SCALE))
 
 
 def _give_zero_point(node: Node, *, of_scale: bool) -> None:

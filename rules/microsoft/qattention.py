@@ -30,8 +30,14 @@ def attend_to_integers(node: Node) -> None:
 
 
 def _real_weights(node: Node) -> str:
-    """The weights, [width, columns], as real numbers."""
-    if not of_each(node, _WEIGHT_SCALE):
+    """The weights, [width, columns], as real numbers. Raises Unconvertible where nothing tells whether each column has a scale."""
+    given = [index for index in (_WEIGHT_SCALE, _WEIGHT_ZERO) if node.has_input(index)]
+    counts = {index: of_each(node, index) for index in given}
+    unknown = next((index for index, count in counts.items() if count is None), None)
+    if unknown is not None:
+        raise Unconvertible(f"nothing tells how many numbers '{node.input(unknown)}' has", node.shape_hint(unknown))
+    if not any(counts.values()):
         return dequantized(node, _WEIGHTS, _WEIGHT_SCALE, _WEIGHT_ZERO)
-    zeros = [node.input(_WEIGHT_ZERO)] if node.has_input(_WEIGHT_ZERO) else []
-    return node.op.DequantizeLinear(node.input(_WEIGHTS), node.input(_WEIGHT_SCALE), *zeros, axis=1)
+    columns = node.op.int64([node.need_dimension(1, _WEIGHTS)])
+    of_columns = [node.input(index) if count else node.op.Expand(node.input(index), columns) for index, count in counts.items()]
+    return node.op.DequantizeLinear(node.input(_WEIGHTS), *of_columns, axis=1)

@@ -38,10 +38,8 @@ def refuse_inverse(node: Node) -> None:
 
 @contrib("Irfft", opset=13)
 def refuse_inverse_transform(node: Node) -> None:
-    """Refused: a transform back to real numbers, which takes half of the frequencies."""
-    raise Unconvertible(
-        "DFT of ONNX does not make real numbers of half of the frequencies", "export the inverse transform with DFT"
-    )
+    """Refused: a transform back to real numbers."""
+    raise Unconvertible("Irfft has no kernel for CPUs, so that nothing could judge an equivalent", "export the model with DFT")
 
 
 @contrib(("PackedAttention", "PackedMultiHeadAttention"), opset=13)

@@ -6,7 +6,7 @@ https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/mlas/lib/reo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import numpy as np
@@ -58,9 +58,7 @@ def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[
     """The sizes of blocks that do not contradict the node `other`, whose first input `maker` makes."""
     weights, bias = _weights(node, other), _weights(node, other, 2)
     if weights is not None:
-        groups = next((each.i for each in other.attribute if each.name == "group"), 1)
-        channels = weights.dims[1] if groups == 1 else 0  # fewer than fill a block are read without blocks
-        fitting = [size for size in _SIZES if weights.dims[0] % size == 0 and (channels < size or channels % size == 0)]
+        fitting = [size for size in _SIZES if weights.dims[0] % size == 0 and _takes(node, other, maker, weights.dims, size)]
         may_be_filled_up = bias is None or not node.graph.read(bias)[-1]
         shown = [size for size in fitting if may_be_filled_up and _is_filled_up(node.graph.read(weights), size)]
         return shown[-1:] or fitting
@@ -71,11 +69,26 @@ def _fitting(node: Node, other: NodeProto, maker: NodeProto | None) -> Iterable[
     return _SIZES
 
 
+def _takes(node: Node, other: NodeProto, maker: NodeProto | None, dims: Sequence[int], size: int) -> bool:
+    """Whether the convolution `other` may have weights of this shape in blocks of `size`.
+
+    Groups have whole blocks, or one channel each; without groups, channels are read in blocks where there are enough to fill one.
+    """
+    groups = next((each.i for each in other.attribute if each.name == "group"), 1)
+    fills = dims[1] >= size and dims[1] % size == 0
+    if groups != 1:
+        return dims[1] == 1 or (fills and dims[0] // max(groups, 1) % size == 0)
+    if maker is not None:
+        return fills if maker.op_type != "ReorderOutput" else dims[1] < size
+    return dims[1] < size if node.graph.is_input(other.input[0]) else fills or dims[1] < size
+
+
 def _weights(node: Node, other: NodeProto, place: int = 1) -> TensorProto | None:
     """The stored weights of the node `other`, or its bias, in the place 2; None where it has none, or none with elements."""
     tensor = node.graph.tensor(other.input[place]) if len(other.input) > place else None
-    has_axes = tensor is not None and len(tensor.dims) >= (2 if place == 1 else 1)
-    return tensor if has_axes and tensor is not None and prod(tensor.dims) > 0 else None
+    if tensor is None or prod(tensor.dims) <= 0:
+        return None
+    return tensor if (len(tensor.dims) >= 2 if place == 1 else len(tensor.dims) == 1) else None
 
 
 def _is_filled_up(stored: np.ndarray, block: int) -> bool:
@@ -144,6 +157,8 @@ def require_blocks(node: Node) -> None:
     while pending:
         name = pending.pop()
         seen.add(name)
+        if node.graph.is_output(name):
+            raise Unconvertible(f"the output '{name}' of the graph is laid out in blocks", "correct the model")
         for reader in node.graph.readers(name):
             if reader.domain != DOMAIN and not _keeps_blocks(reader):
                 label = reader.name or reader.output[0]

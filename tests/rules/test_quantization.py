@@ -393,7 +393,7 @@ REWRITES = [
         """g (float[N] x) => (float[N] y) <float s = {0.5}, int16 z = {-7}> {
              q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }""",
         """<float s = {0.5}, float low = {-32761}, float high = {32774}> {
-             d = Div (x, s)  r = Round (d)  c = Clip (r, low, high)  i = Cast <to = 6> (c)  y = DequantizeLinear (i, s) }""",
+             d = Div (x, s)  r = Round (d)  c = Clip (r, low, high)  i = Cast <to = 6> (c)  f = Cast <to = 1> (i)  y = Mul (f, s) }""",
     ),
     (
         "quantization.dequantize_blocks",
@@ -663,3 +663,36 @@ def test_weights_keep_their_zero_point() -> None:
     )
     result = convert_version(source, 21).model
     assert [list(node.input) for node in result.graph.node] == [list(node.input) for node in source.graph.node]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "target"),
+    [
+        ("y = GroupNormalization <num_groups = 2> (d, one, zero)", 20),
+        ("y = GroupNormalization <num_groups = 2> (d, one, zero)", 17),
+        ("y = Softmax <axis = 1> (d)", 12),
+        ("y = LogSoftmax <axis = 2> (d)", 12),
+    ],
+)
+def test_signed_integers_that_a_later_step_moves(nodes: str, target: int) -> None:
+    source = model(
+        f"""g (int8[2,4,3] x) => (float[2,4,3] y) <float s = {{0.1}}, float[4] one = {{1,1,1,1}}, float[4] zero = {{0,0,0,0}}> {{
+        d = DequantizeLinear (x, s)  {nodes} }}""",
+        21,
+    )
+    x = np.arange(-12, 12, dtype=np.int8).reshape(2, 4, 3)
+    result = convert_version(source, target).model
+    np.testing.assert_allclose(run(result, {"x": x}, OPTIMIZED)[0], run(source, {"x": x})[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("before", "after"), [(21, 20), (20, 21)])
+def test_integers_that_callers_may_override_are_not_stored(before: int, after: int) -> None:
+    zero = ", z" if before == 20 else ""
+    source = model(
+        f"""g (int8[2,2] x, float[2,2] u) => (float[2,2] y) <int8[2,2] x = {{1,-2,3,-4}}, float s = {{0.1}}, int8 z = {{3}}> {{
+        d = DequantizeLinear (x, s{zero})  t = Transpose (d)  y = Add (t, u) }}""",
+        before,
+    )
+    u = np.zeros((2, 2), np.float32)
+    result = convert_version(source, after).model
+    np.testing.assert_allclose(run(result, {"u": u}, OPTIMIZED)[0], run(source, {"u": u})[0], rtol=1e-5)

@@ -32,7 +32,7 @@ FUSED = {
 BY_HAND = {
     "convnet_uint8": 31,
     "convnet_int8_per_channel": 31,
-    "convnet_int16": 31 + 8 * 3 + 1,  # Div, Round, Clip, Cast, DequantizeLinear for each of 8 pairs; a Cast and Mul before MaxPool
+    "convnet_int16": 31 + 8 * 4,  # Div, Round, Clip, Cast, Cast, Mul for each of 8 pairs
     "block_uint8": 89,
     "block_dynamic": 40,
     "block_float8": 48,

@@ -176,6 +176,47 @@ def test_what_would_see_the_blocks():
     assert "Softmax 'c' reads what Conv lays out in blocks" in message
 
 
+def test_an_output_in_blocks():
+    proto = laid_out("a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w) y = Relu (b)", w=normal(24, 24, 1, 1))
+    assert "the output 'y' of the graph is laid out in blocks" in refused(proto)
+
+
+def in_groups(weights, block, groups):
+    """Weights of groups of whole blocks, as the optimizer stores them."""
+    parts = np.split(weights, groups)
+    return np.concatenate([in_blocks(part, block) for part in parts])
+
+
+def test_groups_have_whole_blocks(processor):
+    """As in a ResNeXt: 8 channels in each group show blocks of 8, though all else would do for 16."""
+    processor(16)
+    first, second = normal(32, 16, 1, 1), normal(32, 8, 3, 3)
+    nodes = """a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w) c = nchwc.Conv <group = 4> (b, v)
+        y = nchwc.ReorderOutput <channels = 32> (c)"""
+    proto = laid_out(nodes, x="float[N,16,5,6] x", w=in_blocks(first, 8), v=in_groups(second, 8, 4))
+    data = X[:, :16].copy()
+    expected = plain("a = Conv (x, w) y = Conv <group = 4> (a, v)", data, w=first, v=second)
+    np.testing.assert_allclose(run(converted(proto), {"x": data})[0], expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("block", "nodes"), [(16, "b = nchwc.Conv (x, w)"), (8, "a = nchwc.ReorderInput (x) b = nchwc.Conv (a, w)")]
+)
+def test_eight_channels_are_read_in_blocks_of_eight_alone(block, nodes, processor):
+    processor(24 - block)
+    weights, data = normal(32, 8, 3, 3), X[:, :8].copy()
+    stored = in_blocks(weights, 8) if block == 8 else _without_blocks_of_channels(weights)
+    proto = laid_out(f"{nodes} y = nchwc.ReorderOutput <channels = 32> (b)", x="float[N,8,5,6] x", w=stored)
+    expected = plain("y = Conv (x, w)", data, w=weights)
+    np.testing.assert_allclose(run(converted(proto), {"x": data})[0], expected, rtol=1e-4, atol=1e-4)
+
+
+def _without_blocks_of_channels(weights):
+    """Weights of fewer channels than fill a block of 16, as the optimizer stores them."""
+    maps = weights.shape[0]
+    return weights.reshape(maps // 16, 16, -1).transpose(0, 2, 1).reshape(weights.shape).copy()
+
+
 @pytest.mark.parametrize("shape", [(24, 24, 1, 1), (12, 16, 1, 1)])
 def test_weights_that_contradict_others(shape):
     nodes = "a = nchwc.ReorderInput (x) c = nchwc.Conv (a, w) b = nchwc.Conv (c, v) y = nchwc.ReorderOutput <channels = 8> (b)"

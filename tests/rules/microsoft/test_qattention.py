@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, contrib_model, normal, operators, refused, whole
+from contrib import STANDARD, assert_standard, contrib_model, normal, operators, refused, whole
 from helpers import convert_version
+
+from split_rewrite.rewriter import UnconvertibleError
 
 X, BIAS = whole(np.uint8, 2, 3, 6), normal(24)
 NAMES = ("x", "w", "b", "s", "t", "m", "z", "o", "p")
@@ -52,6 +54,22 @@ def test_a_scale_for_each_column():
     node = node_of({"x": X} | constants, "unidirectional = 1")
     result = assert_standard(node, {"x": X}, "float[2,3,8] y", constants=constants, rtol=1e-4, atol=1e-5)
     assert operators(result)[:3] == ["DequantizeLinear", "DequantizeLinear", "MatMul"]
+
+
+@pytest.mark.parametrize(("scales", "zeros"), [((24,), ()), ((24,), (1,)), ((), (24,)), ((1,), (24,))])
+def test_scales_and_zero_points_of_unlike_lengths(scales, zeros):
+    more = {"t": np.full(scales, 0.01, np.float32), "o": np.full(zeros, 3, np.int8), "z": np.array(120, np.uint8)}
+    constants = stored(np.int8) | more
+    assert_standard(node_of({"x": X} | constants), {"x": X}, "float[2,3,8] y", constants=constants, rtol=1e-4, atol=1e-5)
+
+
+def test_scales_of_unknown_length():
+    constants = {name: array for name, array in stored(np.int8).items() if name != "t"}
+    inputs = {"x": X, "t": np.full(24, 0.01, np.float32)}
+    proto = contrib_model(node_of(inputs | constants), inputs, "float[2,3,8] y", constants=constants)
+    proto.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "C"
+    with pytest.raises(UnconvertibleError, match="nothing tells how many numbers 't' has"):
+        convert_version(proto, 13, options=STANDARD)
 
 
 def test_past_and_present():
