@@ -137,9 +137,13 @@ def _moved(node: Node) -> list[str]:
 
 
 def _is_stored(node: Node) -> bool:
-    """Whether x is the same in every run because the model stores it."""
-    maker = node.maker(0)
-    return node.graph.tensor(node.input(0)) is not None or (maker is not None and maker.op_type == "Constant")
+    """Whether x is the same in every run because the model stores it, or elements that become x."""
+    name, maker = node.input(0), node.maker(0)
+    while maker is not None and of(maker.op_type).only_moves_first:
+        if any(name and maker.constant(name) is None for name in maker.inputs[1:]):
+            return False
+        name, maker = maker.input(0), maker.maker(0)
+    return node.graph.tensor(name) is not None or (maker is not None and maker.op_type == "Constant")
 
 
 def _is_reshaped(node: Node, product: NodeProto) -> bool:

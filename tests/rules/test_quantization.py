@@ -685,6 +685,21 @@ def test_signed_integers_that_a_later_step_moves(nodes: str, target: int) -> Non
     np.testing.assert_allclose(run(result, {"x": x}, OPTIMIZED)[0], run(source, {"x": x})[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("indices", ["i", "j"])
+def test_rows_of_stored_integers(indices: str) -> None:
+    """Which rows these are is known, or depends on an input."""
+    source = model(
+        f"""g (int64[2] i) => (float[2,2] y) <int8[3,2] w = {{1,-2,3,-4,5,-6}}, float s = {{0.1}}, int64[2] j = {{0,2}}> {{
+        r = Gather (w, {indices})  d = DequantizeLinear (r, s)  y = Transpose (d) }}""",
+        21,
+    )
+    i = np.array([0, 2])
+    result = convert_version(source, 20).model
+    np.testing.assert_allclose(run(result, {"i": i}, OPTIMIZED)[0], run(source, {"i": i})[0], rtol=1e-5)
+    stated = [len(node.input) for node in result.graph.node if node.op_type == "DequantizeLinear"]
+    assert stated == [3 if indices == "i" else 2]
+
+
 @pytest.mark.parametrize(("before", "after"), [(21, 20), (20, 21)])
 def test_integers_that_callers_may_override_are_not_stored(before: int, after: int) -> None:
     zero = ", z" if before == 20 else ""
