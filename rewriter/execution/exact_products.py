@@ -145,7 +145,7 @@ class _ExactModel:
             own.CopyFrom(node)
             changed += [*self._unsigned(case), node]
             if is_main:
-                own.output[:], own.name = [self._name() for _ in own.output], ""
+                own.output[:], own.name = [self._name() if name else "" for name in own.output], ""
                 changed.append(own)
                 title = f"{node.op_type} '{node.name or node.output[0]}'"
                 self.products.append(Product(title, node.output[0], own.output[0]))

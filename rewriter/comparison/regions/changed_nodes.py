@@ -122,9 +122,9 @@ class GraphPair:
     def _in_blocks(self) -> frozenset[str]:
         """The values of this graph of the original that are laid out for one processor."""
         found: set[str] = set()
-        for node in self.old_nodes if any(of(node.op_type, node.domain).has("blocks") for node in self.old_nodes) else ():
-            is_end = of(node.op_type, node.domain).word("blocks") == "end"
-            if not is_end and (of(node.op_type, node.domain).has("blocks") or not found.isdisjoint(node.input)):
+        for node in self.old_nodes:
+            fact = of(node.op_type, node.domain)
+            if fact.word("blocks") != "end" and (fact.has("blocks") or not found.isdisjoint(node.input)):
                 found.update(node.output)
         return frozenset(found)
 

@@ -56,6 +56,18 @@ def test_a_model_stays_where_kernels_are_exact(monkeypatch: pytest.MonkeyPatch) 
     assert with_exact_products(model(text, 13).SerializeToString()) is None
 
 
+def test_absent_outputs_stay_absent() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        g (uint8[1,2,4] x, int8[4,12] w, float[12] c, float s, float t) => (float[1,2,4] y) {
+            y = com.microsoft.QAttention <num_heads = 2> (x, w, c, s, t)
+        }"""
+    proto = model(text)
+    proto.graph.node[0].output.append("")
+    exact = with_exact_products(proto.SerializeToString())
+    assert exact is not None
+    assert [list(node.output)[1] for node in onnx.load_model_from_string(exact.model).graph.node if len(node.output) == 2] == ["", ""]
+
+
 PRODUCTS = {
     "the left one is signed": ("g (uint8[2,4] a, int8[4,2] b) => (int32[4,4] y) { y = MatMulInteger (b, a) }", WIDE_B @ WIDE_A),
     "inputs": ("g (uint8[2,4] a, int8[4,2] b) => (int32[2,2] y) { y = MatMulInteger (a, b) }", WIDE_A @ WIDE_B),
