@@ -18,8 +18,11 @@ def convolved(node: Node, data: str, weights: str) -> str:
 
 def finished(node: Node, value: str) -> str:
     """`value` plus the fourth input, after the activation."""
-    if node.has_input(3):
-        value = node.op.Add(value, node.input(3))
+    return with_activation(node, node.op.Add(value, node.input(3)) if node.has_input(3) else value)
+
+
+def with_activation(node: Node, value: str) -> str:
+    """`value` after the activation that the node names."""
     name = node.attr("activation", "")
     names = ("min", "max") if name == "Clip" else ("alpha", "beta")
     return activated(node, value, name, dict(zip(names, node.attr("activation_params", []), strict=False)))

@@ -65,7 +65,10 @@ def test_absent_outputs_stay_absent() -> None:
     proto.graph.node[0].output.append("")
     exact = with_exact_products(proto.SerializeToString())
     assert exact is not None
-    assert [list(node.output)[1] for node in onnx.load_model_from_string(exact.model).graph.node if len(node.output) == 2] == ["", ""]
+    assert [list(node.output)[1] for node in onnx.load_model_from_string(exact.model).graph.node if len(node.output) == 2] == [
+        "",
+        "",
+    ]
 
 
 PRODUCTS = {

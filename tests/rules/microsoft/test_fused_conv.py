@@ -89,3 +89,17 @@ def test_largest_of_the_last_axes_but_one(attributes, sizes, kind):
     name = np.dtype(kind).name
     node = f"y = com.microsoft.NhwcMaxPool <{attributes}> (x)"
     assert_standard(node, {"x": whole(kind, 2, 7, 8, 3)}, f"{name}[2,{sizes},3] y")
+
+
+def test_between_two_the_channels_stay_first():
+    node = """a = com.microsoft.NhwcMaxPool <kernel_shape = [2,3]> (x)
+        y = com.microsoft.NhwcMaxPool <kernel_shape = [2,2]> (a)"""
+    result = assert_standard(node, {"x": whole(np.uint8, 2, 7, 8, 3)}, "uint8[2,5,5,3] y")
+    assert operators(result) == ["Transpose", "MaxPool", "MaxPool", "Transpose"]
+
+
+def test_what_else_reads_them_gets_them_last():
+    node = """a = com.microsoft.NhwcMaxPool <kernel_shape = [2,3]> (x) b = com.microsoft.NhwcMaxPool <kernel_shape = [1,1]> (a)
+        y = Add (a, b)"""
+    result = assert_standard(node, {"x": whole(np.uint8, 2, 7, 8, 3)}, "uint8[2,6,6,3] y", targets=(14,))
+    assert operators(result) == ["Transpose", "MaxPool", "Transpose", "MaxPool", "Transpose", "Add"]

@@ -43,10 +43,15 @@ def pooled_last(call: Call) -> Shapes:
 def pooled_whole(call: Call) -> Shapes:
     """Pooling of all positions into one."""
     shape = call.shape(0)
-    if shape is None:
-        return [None]
-    ones = [1] * (len(shape) - 2)
-    return [(shape[0], *ones, shape[-1]) if call.attr("channels_last", 0) else (*shape[:2], *ones)]
+    if call.attr("channels_last", 0):
+        return pooled_whole_last(call)
+    return [None if shape is None else (*shape[:2], *[1] * (len(shape) - 2))]
+
+
+def pooled_whole_last(call: Call) -> Shapes:
+    """Pooling of all positions of [batch, …, channels] into one."""
+    shape = call.shape(0)
+    return [None if shape is None else (shape[0], *[1] * (len(shape) - 2), shape[-1])]
 
 
 def scaled(call: Call) -> Shapes:
