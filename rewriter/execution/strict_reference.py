@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 _FEW_DIGITS = 1e-3
 """A variance below this share of the mean square has lost three digits."""
@@ -35,6 +36,8 @@ def strict_evaluator(more: Sequence[Any] = ()) -> Any:
         _strict_one_hot(),
         _strict_roi_align(),
         _strict_normalization(),
+        _batch_normalization(),
+        _local_response_normalization(),
         *_attention(),
         *more,
     ]
@@ -297,6 +300,48 @@ def _strict_normalization() -> Any:
             return (normal.astype(x.dtype),)
 
     return MeanVarianceNormalization
+
+
+def _batch_normalization() -> Any:
+    """A BatchNormalization that trains only where it has to. The reference trains always below opset 14, except for is_test."""
+    from onnx.reference.ops.op_batch_normalization import BatchNormalization_14 as PlainBatchNormalization
+
+    class BatchNormalization(PlainBatchNormalization):
+        """https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, *inputs: np.ndarray, **_: Any) -> Any:
+            given = {each.name: helper.get_attribute_value(each) for each in self.onnx_node.attribute}
+            opset = self.run_params["opsets"][""]
+            trains = not given.get("is_test", 0) if opset < 7 else len(self.onnx_node.output) > 1
+            if opset < 14 and (trains or not given.get("spatial", 1)):
+                raise ValueError("BatchNormalization trains, or normalizes each position apart")
+            training_mode = given.get("training_mode", 0)
+            return super()._run(*inputs, given.get("epsilon", 1e-5), given.get("momentum", 0.9), training_mode)
+
+    return BatchNormalization
+
+
+def _local_response_normalization() -> Any:
+    """An LRN of all channels. The reference normalizes as many of them as there are images, in images of two axes."""
+    from onnx.reference.op_run import OpRun
+
+    class LRN(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__LRN.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, **_: Any) -> Any:
+            given = {each.name: helper.get_attribute_value(each) for each in self.onnx_node.attribute}
+            size, channels = given["size"], x.shape[1]
+            squares, before = np.square(x), (size - 1) // 2
+            windows = ((max(0, place - before), place + size - before) for place in range(channels))
+            sums = np.stack([squares[:, first:end].sum(axis=1) for first, end in windows], axis=1) if channels else squares
+            scale = given.get("bias", 1.0) + given.get("alpha", 1e-4) / size * sums
+            return ((x / scale ** given.get("beta", 0.75)).astype(x.dtype),)
+
+    return LRN
 
 
 def _attention() -> list[Any]:

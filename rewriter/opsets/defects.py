@@ -229,11 +229,6 @@ def half_pixels(case: Case) -> bool:
     return case.opset < 16
 
 
-@defect("trains where {op} below opset 14 does not")
-def trains(case: Case) -> bool:
-    return case.opset < 14
-
-
 @defect("does not know the batches of {op} below opset 9")
 def batches(case: Case) -> bool:
     return case.opset < 9
@@ -307,11 +302,6 @@ def _pads_in_its_own_way(case: Case) -> bool:
     pads = case.numbers("pads")
     half = len(pads) // 2
     return pads[:half] != pads[half:] or (any(pads) and _rounds_up(case))
-
-
-@defect("normalizes as many channels as there are images in {op}, and no others")
-def channels_by_images(_case: Case) -> bool:
-    return True
 
 
 @defect("removes accents in {op}")

@@ -43,8 +43,8 @@ class _Difference(NamedTuple):
 _SAME = _Difference()
 _BLOCK = 1 << 18
 """The number of elements that are compared at a time. Comparing large outputs at once takes more than eight times their memory."""
-_ROUNDED_OTHERWISE = 4.0
-"""How many times as large as the original's the rounding error of the same computation in another order may be."""
+_ROUNDED_OTHERWISE = 8.0
+"""How many times as large as the original's, or another runtime's, the rounding error of the same in another order may be."""
 
 
 _IMPRECISE = 64.0
@@ -95,9 +95,10 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
 
     Elements within the bounds around `exact` are replaced too. An error above `rtol` of the largest number is no rounding error,
     and excuses nothing; but if `got` is known to be only rounded, any error is one, and some times the worst is allowed. How large
-    errors of rounding are here, `rounded` tells, which another runtime made of the same in the type of `expected`. What `expected`
-    is further off than many times the bounds, and than such errors, is a mistake of the runtime, on which it is for nobody else to
-    improve. Values that are not float tensors of equal type and shape are returned unchanged.
+    errors of rounding are here, `rounded` tells, too, which another runtime made of the same in the type of `expected`; and where
+    `expected` has no number though there is one, its type overflowed on the way. What `expected` is further off than many times the
+    bounds, and than such errors, is a mistake of the runtime, on which it is for nobody else to improve. Values that are not float
+    tensors of equal type and shape are returned unchanged.
     """
     if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
         return got
@@ -105,15 +106,18 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
     worst = own[np.isfinite(own)].max(initial=0.0)
     bounds = _allowed(exact, rtol, atol)
     trusted = _IMPRECISE * bounds
+    is_beyond = np.zeros(expected.shape, bool)
     if rounded is None:
         worst = min(worst, rtol * largest_number(exact))
     else:
-        worst = _ROUNDED_OTHERWISE * worst
         others = _distance(_wide(rounded), exact) if np.shape(rounded) == expected.shape else np.zeros(1)
+        other_worst = others[np.isfinite(others)].max(initial=0.0)
+        is_beyond = ~np.isfinite(_wide(expected))
         with np.errstate(over="ignore"):  # beyond the largest number, nothing is too far
-            trusted = np.maximum(trusted, _IMPRECISE * others[np.isfinite(others)].max(initial=0.0))
-    is_near = np.isfinite(exact) & (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
-    return np.where(is_near & ~(np.isfinite(own) & (own > trusted)), expected, got)
+            worst = _ROUNDED_OTHERWISE * np.maximum(worst, other_worst)
+            trusted = np.maximum(trusted, _IMPRECISE * other_worst)
+    is_near = is_beyond | (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
+    return np.where(np.isfinite(exact) & is_near & ~(np.isfinite(own) & (own > trusted)), expected, got)
 
 
 def _are_alike(expected: Any, got: Any) -> bool:

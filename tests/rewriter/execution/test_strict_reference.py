@@ -109,6 +109,41 @@ def test_what_is_defined_is_computed() -> None:
         np.testing.assert_allclose(strict_evaluator()(model(f"g {text}", 16)).run(None, inputs)[0], expected)
 
 
+NORMALIZED = {
+    "batch below 14": ("BatchNormalization <epsilon = 0.5> (x, s, b, b, s)", 9),
+    "batch of 15": ("BatchNormalization <epsilon = 0.5> (x, s, b, b, s)", 15),
+    "channels by an odd size": ("LRN <size = 3, alpha = 0.5, beta = 0.6, bias = 2.0> (x)", 13),
+    "more channels than there are": ("LRN <size = 13, alpha = 0.5> (x)", 13),
+}
+
+
+@pytest.mark.parametrize(("node", "opset"), NORMALIZED.values(), ids=NORMALIZED)
+def test_normalizations_agree_with_onnxruntime(node: str, opset: int) -> None:
+    proto = model(f"g (float[2,5,3,2] x, float[5] s, float[5] b) => (float[2,5,3,2] y) {{ y = {node} }}", opset)
+    random = np.random.default_rng(0)
+    inputs = {
+        "x": random.standard_normal((2, 5, 3, 2), np.float32),
+        "s": random.random(5, np.float32),
+        "b": random.random(5, np.float32),
+    }
+    [y] = strict_evaluator()(proto).run(None, inputs)
+    np.testing.assert_allclose(y, run(proto, inputs)[0], rtol=1e-5, atol=1e-6)
+
+
+TRAINS = {
+    "outputs of training": ("y, m, v = BatchNormalization (x, s, s, s, s)", 9),
+    "no is_test": ("y = BatchNormalization (x, s, s, s, s)", 6),
+    "positions apart": ("y = BatchNormalization <spatial = 0> (x, s, s, s, s)", 7),
+}
+
+
+@pytest.mark.parametrize(("node", "opset"), TRAINS.values(), ids=TRAINS)
+def test_what_may_train_below_14_is_refused(node: str, opset: int) -> None:
+    proto = model(f"g (float[2,1] x, float[1] s) => (float[2,1] y) {{ {node} }}", opset)
+    with pytest.raises(ValueError, match="trains, or normalizes each position apart"):
+        strict_evaluator()(proto).run(None, {"x": np.ones((2, 1), np.float32), "s": np.ones(1, np.float32)})
+
+
 @pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no Attention")
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (1, 1, 1, 3)])

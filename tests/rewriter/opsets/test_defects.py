@@ -108,14 +108,13 @@ FALSE = {
     "sorted_anyway": (13, "y = Unique(x)", "float[2] x", ""),
     "strings_padded_with_0": (13, "y = Pad(x, p)", "float[2] x, int64[2] p", ""),
     "sum_for_a_value": (13, "y = OneHot(i, d, v)", "int64[1] i, int64 d", "float[2] v = {0, 1}"),
-    "trains": (14, "y = BatchNormalization(x, s, s, s, s)", "float[1,1,2] x, float[1] s", ""),
     "undilated_padding": (19, 'y = AveragePool<kernel_shape = [2], auto_pad = "SAME_UPPER">(x)', "float[1,1,3] x", ""),
     "unnamed_outputs": (13, "a, b = Split(x)", "float[2] x", ""),
     "weights_in_float": (18, 'y = Resize<mode = "linear">(x, , s)', "double[1,1,2] x, float[3] s", ""),
     "windows_beyond_the_input": (18, "y = LpPool<kernel_shape = [2]>(x)", "float[1,1,3] x", ""),
     "windows_longer_than_data": (18, "y = AveragePool<kernel_shape = [4], pads = [1, 0]>(x)", "float[1,1,3] x", ""),
 }  # fmt: skip
-OF_EVERY_NODE = {"channels_by_images", "late_rounding", "nan_for_0", "removed_accents"}
+OF_EVERY_NODE = {"late_rounding", "nan_for_0", "removed_accents"}
 """Defects that depend on numbers, or that every node of the operator has."""
 
 

@@ -107,6 +107,27 @@ def test_an_error_near_the_largest_number_warns_of_nothing() -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+ROUNDED = {
+    "eight times the original's error": ([1.001], [1.008], [1.0], True),
+    "more": ([1.001], [1.01], [1.0], False),
+    "as much as another runtime's": ([1.0001], [1.01], [1.002], True),
+    "an overflow that the result has not": ([NAN], [7.0], [NAN], True),
+    "an overflow of the result": ([1.0], [NAN], [1.0], False),
+}
+
+
+@pytest.mark.parametrize(("expected", "got", "rounded", "is_excused"), ROUNDED.values(), ids=ROUNDED)
+def test_what_is_only_rounded_is_excused_by_errors_of_rounding(expected: Any, got: Any, rounded: Any, is_excused: bool) -> None:
+    arrays = (np.array(each, np.float32) for each in (expected, got))
+    found = excused(*arrays, np.array([1.0]), 1e-4, 1e-5, rounded=np.array(rounded, np.float32))
+    np.testing.assert_array_equal(found, np.array(expected if is_excused else got, np.float32))
+
+
+def test_where_there_is_no_number_nothing_is_excused() -> None:
+    expected, got = np.array([NAN], np.float32), np.array([7.0], np.float32)
+    np.testing.assert_array_equal(excused(expected, got, np.array([NAN]), 1e-4, 1e-5, rounded=expected), got)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, object])
 def test_large_arrays_are_compared_to_the_end(dtype: Any) -> None:
     """They are looked at in parts."""

@@ -20,12 +20,6 @@ DEFECTS = {
         {"x": [1], "y": [2]},
         [2],
     ),
-    "normalization-that-does-not-train": (
-        "g (float[1,1] x) => (float[1,1] y) <float[1] one = {1}, float[1] zero = {0}> {y = BatchNormalization<epsilon = 0.0>(x, one, zero, zero, one)}",
-        9,
-        {"x": [[3]]},
-        [[3]],
-    ),
     "padding-that-does-not-count": (
         "g (float[1,1,2] x) => (float[1,1,2] y) {y = AveragePool<kernel_shape = [2], pads = [1, 0]>(x)}",
         6,
@@ -74,12 +68,6 @@ DEFECTS = {
         18,
         {"x": [[[1, 2, 3], [4, 5, 6]]]},
         [[[3], [6]]],
-    ),
-    "channel-beyond-the-images": (
-        "g (float[1,2,1,1] x) => (float[1,2,1,1] y) {y = LRN<size = 1, alpha = 1.0, beta = 1.0, bias = 0.0>(x)}",
-        13,
-        {"x": [[[[2]], [[4]]]]},
-        [[[[0.5]], [[0.25]]]],
     ),
     "positions-of-an-oblong-window": (
         "g (float[1,1,3,2] x) => (float[1,1,1,1] y, int64[1,1,1,1] i) {y, i = MaxPool<kernel_shape = [3, 2]>(x)}",
