@@ -311,14 +311,14 @@ def _batch_normalization() -> Any:
 
         op_domain = ""
 
-        def _run(self, *inputs: np.ndarray, **_: Any) -> Any:
+        def _run(self, *inputs: Any, **_: Any) -> Any:
             given = {each.name: helper.get_attribute_value(each) for each in self.onnx_node.attribute}
             opset = self.run_params["opsets"][""]
             trains = not given.get("is_test", 0) if opset < 7 else len(self.onnx_node.output) > 1
             if opset < 14 and (trains or not given.get("spatial", 1)):
                 raise ValueError("BatchNormalization trains, or normalizes each position apart")
-            training_mode = given.get("training_mode", 0)
-            return super()._run(*inputs, given.get("epsilon", 1e-5), given.get("momentum", 0.9), training_mode)
+            options = {"epsilon": 1e-5, "momentum": 0.9, "training_mode": 0}
+            return super()._run(*inputs, **{name: given.get(name, usual) for name, usual in options.items()})
 
     return BatchNormalization
 
