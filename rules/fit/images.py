@@ -36,6 +36,20 @@ def with_pads(node: Node) -> None:
     node.set_attr("pads", pads)
 
 
+@express(("AveragePool", "MaxPool"), opset=13)
+def pooling_in_two_dimensions(node: Node) -> None:
+    """Pooling along one axis becomes that over two, the first of which has the length 1."""
+    shape, result = node.need_shape(0), node.need_shape(node.output(0))
+    if len(shape) != 3 or 0 in (*shape, *result) or node.attr("auto_pad", "NOTSET") != "NOTSET" or node.has_output(1):
+        return
+    op, (first, last) = node.op, node.attr("pads", [0, 0])
+    beside = {name: [1, *node.attr(name)] for name in ("kernel_shape", "strides", "dilations") if node.has_attr(name)}
+    beside |= {name: node.attr(name) for name in ("ceil_mode", "count_include_pad") if node.has_attr(name)}
+    data = op.Reshape(node.input(0), op.int64([*shape[:2], 1, shape[2]]))
+    pooled = getattr(op, node.op_type)(data, pads=[0, first, 0, last], opset=node.opset, **beside)
+    node.become.Reshape(pooled, op.int64([*result]))
+
+
 @express("AveragePool", opset=13)
 def without_padding_to_count(node: Node) -> None:
     """Without padding it does not matter whether padding is counted: count_include_pad changes to the other value."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
@@ -106,6 +107,34 @@ def convolution_in_two_dimensions(node: Node) -> None:
         group=node.attr("group", 1),
     )
     node.become.Reshape(found, op.int64([*node.need_shape(node.output(0))]))
+
+
+@express(("Conv", "ConvTranspose"), opset=13, exact=False, sums=True)
+def convolution_of_each_group(node: Node) -> None:
+    """A convolution in a few groups becomes one for each of them, between a Split and a Concat."""
+    count, kernel = node.attr("group", 1), node.need_shape(1)
+    stored = [None if not name else node.graph.tensor(name) for name in node.inputs[1:]]
+    if not 1 < count <= _MOST_GROUPS or any(tensor is None for tensor in stored):
+        return
+    op, size = node.op, node.need_dimension(1) // count
+    parts = op.Split(node.input(0), op.int64([size] * count), axis=1, outputs=count)
+    attributes = {each.name: helper.get_attribute_value(each) for each in node.proto.attribute if each.name != "group"}
+    found: list[str] = []
+    for group, part in enumerate(parts):
+        weights = [_of_group(node, tensor, group, count) for tensor in stored if tensor is not None]
+        found.append(getattr(op, node.op_type)(part, *weights, **attributes | {"kernel_shape": [*kernel[2:]]}))
+    node.become.Concat(*found, axis=1)
+
+
+_MOST_GROUPS = 64
+"""More convolutions, as for each channel alone, cost more than they are worth."""
+
+
+def _of_group(node: Node, tensor: TensorProto, group: int, count: int) -> str:
+    """The part of weights or of a bias that is of one group, of `count`."""
+    dims = [tensor.dims[0] // count, *tensor.dims[1:]]
+    elements = range(group * prod(dims), (group + 1) * prod(dims))
+    return node.add_tensor(node.graph.part_of(tensor, elements, dims, node.fresh_name("group")))
 
 
 @express("Conv", opset=13, exact=False, sums=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fitting import for_a_list
+from fitting import for_a_list, same_as_written
 from helpers import assert_rewrites, model
 
 from split_rewrite import rewriter
@@ -31,6 +32,20 @@ REWRITES = [
         """
             {
              y = AveragePool <count_include_pad: int = 1, kernel_shape: ints = [3, 3]> (x)
+            }
+        """,
+    ),
+    (
+        "images.pooling_in_two_dimensions",
+        ["AveragePool", "Reshape"],
+        "[[rule]]\noperators = ['AveragePool']\nrank = { X = 4 }",
+        "g (float[1,2,5] x) => (float[1,2,2] y) { y = AveragePool<kernel_shape = [3], strides = [2]>(x) }",
+        """
+            <int64[4] v1 = {1,2,1,5}, int64[3] v4 = {1,2,2}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = AveragePool <kernel_shape: ints = [1, 3], pads: ints = [0, 0, 0, 0], strides: ints = [1, 2]> (v2)
+             y = Reshape (v3, v4)
             }
         """,
     ),
@@ -115,3 +130,30 @@ def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after:
     assert_rewrites(before, after, rule, 13, 13, options)
     compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
     assert compared is not None and compared.status == "equal"
+
+
+IN_A_ROW = [
+    "MaxPool<kernel_shape = [3], strides = [2], pads = [1,0], ceil_mode = 1>",
+    "MaxPool<kernel_shape = [2], dilations = [3]>",
+    'MaxPool<kernel_shape = [2], strides = [2], auto_pad = "SAME_LOWER">',
+    "AveragePool<kernel_shape = [3], pads = [0,2], count_include_pad = 1>",
+    "AveragePool<kernel_shape = [3], strides = [3], pads = [1,1], ceil_mode = 1>",
+]
+
+
+@pytest.mark.parametrize("node", IN_A_ROW)
+def test_pooling_along_one_axis(node: str, tmp_path: Path) -> None:
+    op_type = node.partition("<")[0]
+    rules = f"[[rule]]\noperators = ['{op_type}']\nrank = {{ X = 4 }}"
+    feeds = {"x": np.random.default_rng(0).standard_normal((2, 3, 7), np.float32)}
+    operators = same_as_written(
+        tmp_path, [op_type, "Reshape"], f"g (float[2,3,7] x) => (float[a,b,c] y) {{ y = {node}(x) }}", feeds, rules
+    )
+    assert operators == ["Reshape", op_type, "Reshape"]
+
+
+def test_places_along_one_axis_are_refused(tmp_path: Path) -> None:
+    text = "g (float[1,2,5] x) => (float[a,b,c] y, int64[a,b,c] i) { y, i = MaxPool<kernel_shape = [3]>(x) }"
+    rules = "[[rule]]\noperators = ['MaxPool']\nrank = { X = 4 }"
+    with pytest.raises(rewriter.UnconvertibleError, match=r"MaxPool 'y'.*rank"):
+        rewriter.convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["MaxPool", "Reshape"], rules))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fitting import for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, model
+from onnx import numpy_helper
 
 from split_rewrite import rewriter
 
@@ -76,6 +77,21 @@ REWRITES = [
              v2 = Reshape (x, v1)
              v5 = Conv <dilations: ints = [1, 1], group: int = 1, kernel_shape: ints = [1, 3], pads: ints = [0, 0, 0, 0], strides: ints = [1, 1]> (v2, v3, v4)
              y = Reshape (v5, v6)
+            }
+        """,
+    ),
+    (
+        "products.convolution_of_each_group",
+        ["Conv", "Split", "Concat"],
+        "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }",
+        "g (float[1,4,1,2] x) => (float[1,2,1,2] y) <float[2,2,1,1] w = {1,2,3,4}, float[2] b = {5,6}> { y = Conv<group = 2>(x, w, b) }",
+        """
+            <int64[2] v1 = {2,2}, float[1,2,1,1] v4 = {1,2}, float[1] v5 = {5}, float[1,2,1,1] v7 = {3,4}, float[1] v8 = {6}>
+            {
+             v2, v3 = Split <axis: int = 1> (x, v1)
+             v6 = Conv <kernel_shape: ints = [1, 1]> (v2, v4, v5)
+             v9 = Conv <kernel_shape: ints = [1, 1]> (v3, v7, v8)
+             y = Concat <axis: int = 1> (v6, v9)
             }
         """,
     ),
@@ -167,3 +183,36 @@ def test_patches_of_every_size(shape: tuple[int, ...], window: tuple[int, int], 
         <float[{sizes}] w = {{{",".join(map(str, weights))}}}> {{ y = Conv<strides = [{window[0]}, {window[1]}]>(x, w) }}"""
     feeds = {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)}
     same_as_written(tmp_path, ["MatMul", "Reshape", "Transpose"], text, feeds)
+
+
+IN_GROUPS = [
+    ("Conv", "6,2,2,3", "group = 3, pads = [1,0,0,1], strides = [1,2]"),
+    ("Conv", "6,1,2,2", 'group = 6, auto_pad = "SAME_UPPER"'),
+    ("ConvTranspose", "6,2,2,3", "group = 2, strides = [2,1], output_padding = [1,0]"),
+    ("ConvTranspose", "6,1,2,3", "group = 6"),
+]
+
+
+@pytest.mark.parametrize(("op_type", "sizes", "attributes"), IN_GROUPS)
+@pytest.mark.parametrize("bias", ["", ", b"])
+def test_groups_of_every_kind(op_type: str, sizes: str, attributes: str, bias: str, tmp_path: Path) -> None:
+    weights = np.arange(np.prod([int(size) for size in sizes.split(",")])) % 7 - 3
+    maps = {"Conv": 6, "ConvTranspose": int(sizes.split(",")[1]) * int(attributes[8])}[op_type]
+    biases = ",".join(map(str, range(maps)))
+    text = f"""g (float[2,6,3,4] x) => (float[a,b,c,d] y) <float[{sizes}] w = {{{",".join(map(str, weights))}}}, float[{maps}] b = {{{biases}}}>
+        {{ y = {op_type}<{attributes}>(x, w{bias}) }}"""
+    rules = f"[[rule]]\noperators = ['{op_type}']\nattr = {{ group = [1] }}"
+    feeds = {"x": np.arange(144, dtype=np.float32).reshape(2, 6, 3, 4)}
+    operators = same_as_written(tmp_path, [op_type, "Split", "Concat"], text, feeds, rules)
+    assert operators.count(op_type) == int(attributes[8])
+
+
+@pytest.mark.parametrize(("count", "weights"), [(65, "<float[65,1,1,1] w>"), (2, "")])
+def test_many_groups_and_computed_weights_stay_together(count: int, weights: str, tmp_path: Path) -> None:
+    given = "" if weights else f", float[{count},1,1,1] w"
+    proto = model(f"g (float[1,{count},2,2] x{given}) => (float[a,b,c,d] y) {{ y = Conv<group = {count}>(x, w) }}", 13)
+    if weights:
+        proto.graph.initializer.append(numpy_helper.from_array(np.ones((count, 1, 1, 1), np.float32), "w"))
+    options = for_a_list(tmp_path, ["Conv", "Split", "Concat"], "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }")
+    with pytest.raises(rewriter.UnconvertibleError, match=rf"Conv 'y'.*group is {count}"):
+        rewriter.convert_version(proto, 13, options=options)
