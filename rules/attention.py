@@ -49,7 +49,7 @@ def causal_with_a_past(node: Node) -> None:
 def masked_rows(node: Node) -> None:
     """Warns of causal masking with an outer cache, and of the softmax as an output, whose specification was corrected."""
     _forget_heads(node)
-    _ask_for_both_presents(node)
+    _ask_for_presents(node, has_any=node.has_output(_PRESENT_KEY) or node.has_output(_PRESENT_VALUE))
     node.approximate = True  # runtimes have another kernel for 25
     if node.chosen_meaning == "onnxruntime":
         _show_all_keys(node)
@@ -70,12 +70,14 @@ def _forget_heads(node: Node) -> None:
         node.pop_attr("kv_num_heads")
 
 
-def _ask_for_both_presents(node: Node) -> None:
-    """Make both present_key and present_value outputs if one of them is: from opset 25 on onnx refuses one without the other."""
-    if node.has_output(_PRESENT_KEY) == node.has_output(_PRESENT_VALUE):
-        return
-    missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
-    node.set_output(missing, node.fresh_name("present"))
+def _ask_for_presents(node: Node, *, has_any: bool) -> None:
+    """Make both present_key and present_value outputs if the node `has_any`.
+
+    From opset 25 on onnx refuses one without the other; before, onnxruntime refuses a past without them.
+    """
+    for index in (_PRESENT_KEY, _PRESENT_VALUE) if has_any else ():
+        if not node.has_output(index):
+            node.set_output(index, node.fresh_name("present"))
 
 
 def _mind_offset(node: Node) -> None:
@@ -90,6 +92,22 @@ def _spread_mask(node: Node) -> None:
     columns = node.dimension(-1, _MASK)
     if columns == 1 or not isinstance(columns, int):
         node.set_input(_MASK, node.op.Expand(node.input(_MASK), _count_keys(node)))
+
+
+def _spread_mask_over_queries(node: Node) -> None:
+    """Repeat a mask of one row, or without rows, for all queries, unless it is known to have a row for each.
+
+    One that is known to be shorter than the keys is extended by masked columns.
+    """
+    if not node.has_input(_MASK):
+        return
+    if not node.has_input(_PAST_KEY) and isinstance(node.dimension(-1, _MASK), int) and isinstance(node.dimension(-2, _K), int):
+        _pad_mask(node)
+    rank, queries = node.rank(_MASK), node.dimension(-2, _Q)
+    if rank is not None and rank > 1 and queries is not None and node.dimension(-2, _MASK) == queries:
+        return
+    sizes = node.op.Concat(length(node, node.input(_Q), -2), node.op.int64([1]), axis=0)
+    node.set_input(_MASK, node.op.Expand(node.input(_MASK), sizes))
 
 
 def _pad_mask(node: Node) -> None:
@@ -141,10 +159,16 @@ def _refuse_integer_mask(node: Node) -> None:
 
 @downgrade("Attention", 25, exact=False)
 def no_windows(node: Node) -> None:
-    """A node with a window becomes ONNX's function body; so does one whose single query onnxruntime would show all keys then."""
+    """A node with a window becomes ONNX's function body; so does one whose single query onnxruntime would show all keys then.
+
+    In onnxruntime, a mask has a row for each query then, and a node with a past makes both present_key and present_value.
+    """
     if any(node.attr(name, -1) >= 0 for name in _WINDOWS) or _may_see_all_keys(node):
         _refuse_integer_mask(node)
         node.expand()
+    elif node.target >= 23:
+        _spread_mask_over_queries(node)
+        _ask_for_presents(node, has_any=node.has_input(_PAST_KEY))
 
 
 @downgrade("Attention", 24, exact=False)

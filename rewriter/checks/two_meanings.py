@@ -74,7 +74,7 @@ def _stored(proto: onnx.ModelProto) -> Iterator[tuple[str, int | None]]:
             yield tensor.name, _number(tensor)
     for node in with_inner(proto.graph.node):
         for attribute in node.attribute if node.op_type == "Constant" else ():
-            if attribute.name in ("value", "value_int"):
+            if attribute.name == "value_int" or (attribute.name == "value" and not attribute.t.dims):
                 yield node.output[0], attribute.i if attribute.name == "value_int" else _number(attribute.t)
 
 

@@ -46,10 +46,14 @@ def elements_for_a_list(node: Node) -> None:
     for index in reversed(range(len(node.outputs))):
         if node.has_output(index) and _is_sequence(node.type(node.output(index))):
             _give_elements(node, branches, index)
+    if not node.outputs:
+        node.remove()
 
 
 def _give_elements(node: Node, branches: list[Subgraph], index: int) -> None:
     sequence = node.output(index)
+    kind = node.type(sequence)
+    assert kind is not None  # it is a sequence
     if node.graph.is_output(sequence) and node.target >= _GIVES_LISTS:
         raise NotSimplified(f"'{sequence}' is an output of the {node.where}")
     columns = [_elements(node, branch, index) for branch in branches]
@@ -60,9 +64,12 @@ def _give_elements(node: Node, branches: list[Subgraph], index: int) -> None:
         _put_out(node, branch.proto, index, elements, types)
     outputs = [node.fresh_name(f"element{number}") for number in range(len(types))]
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
-    for name, kind in zip(outputs, types, strict=True):
-        node.graph.note_type(name, kind)
-    node.after.SequenceConstruct(*outputs, output=sequence)
+    for name, element in zip(outputs, types, strict=True):
+        node.graph.note_type(name, element)
+    if outputs:
+        node.after.SequenceConstruct(*outputs, output=sequence)
+    else:
+        node.after.SequenceEmpty(output=sequence, dtype=kind.sequence_type.elem_type.tensor_type.elem_type)
     node.graph.release(sequence)
     node.edited()
 

@@ -600,3 +600,40 @@ def test_an_open_number_of_queries_is_refused():
     source = model(NEW_KEYS.format(q="S", k="T"), 23, 10)
     with pytest.raises(UnconvertibleError, match="is only known at run time"):
         convert_version(source, 22, options=Options(semantics="onnxruntime"))
+
+
+MASKS = ["3", "1,3", "2,3", "1,1,3", "2,1,3", "1,1,1,3", "2,1,2,3", "2,2,1,3", "2", "1,2"]
+
+
+@pytest.mark.parametrize("shape", MASKS)
+@pytest.mark.parametrize("target", [24, 23, 22])
+def test_below_25_a_mask_has_a_row_for_each_query(shape, target):
+    source = model(
+        f"g (float[2,2,2,4] q, float[2,2,3,4] k, float[2,2,3,4] v, float[{shape}] m) => (float[2,2,2,4] y) {{ y = Attention (q, k, v, m) }}",
+        25,
+        10,
+    )
+    random = np.random.default_rng(7)
+    feeds = {name: random.normal(size=(2, 2, 2 if name == "q" else 3, 4)).astype(np.float32) for name in "qkv"}
+    feeds["m"] = random.normal(size=[int(size) for size in shape.split(",")]).astype(np.float32)
+    (expected,) = ReferenceEvaluator(source).run(None, feeds)
+    result = convert_version(source, target).model
+    np.testing.assert_allclose(run(result, feeds)[0], expected, rtol=1e-4, atol=1e-5)
+    assert target < 23 or shape not in ("2,3", "2,1,2,3") or [node.op_type for node in result.graph.node] == ["Attention"]
+
+
+@pytest.mark.parametrize("outputs", ["y", "y, c, d"])
+@pytest.mark.parametrize("queries", ["2", "S"])
+def test_below_25_a_past_makes_presents(outputs, queries):
+    shape = f"float[1,1,{queries},4]"
+    source = model(
+        f"""g ({shape} q, {shape} k, {shape} v, float[1,1,2,4] pk, float[1,1,2,4] pv) => ({shape} y) {{
+        {outputs} = Attention (q, k, v, , pk, pv) }}""",
+        25,
+        10,
+    )
+    random = np.random.default_rng(8)
+    feeds = {name: random.normal(size=(1, 1, 2, 4)).astype(np.float32) for name in ("q", "k", "v", "pk", "pv")}
+    (node,) = (result := convert_version(source, 24).model).graph.node
+    assert (node.op_type, len(node.output), [value.name for value in result.graph.output]) == ("Attention", 3, ["y"])
+    np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-5)

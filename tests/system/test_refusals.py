@@ -250,6 +250,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 1, 4, 6] x) => (float[1, 1, A, B] y) {y = MaxPool<kernel_shape = [2, 1], strides = [2, 2], ceil_mode = 1, dilations = [2, 2], pads = [1, 0, 1, 0]>(x)}",
         22, 21, "without ceil_mode its dilations need padding as long as the kernel, which runtimes refuse",
     ),
+    "slices-of-strings": Refusal(
+        "g (string[3, 2] x) => (string[2, 2] y) <int64[2, 1] i = {2, 1}> {y = GatherND(x, i)}",
+        22, 10, "its rewrite needs Gather: it would take slices of strings, of which onnxruntime may copy only the first",
+    ),
     "training-with-spatial-0": Refusal(
         "g (float[2, 3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2, 3] y, float[3] nm, float[3] nv, float[3] sm, float[3] sv) {y, nm, nv, sm, sv = BatchNormalization<spatial = 0>(x, s, b, m, v)}",
         8, 9, "training with spatial=0 has no form from opset 9 on",

@@ -125,3 +125,14 @@ def test_parts_of_two_have_one_meaning() -> None:
     result = convert_version(proto, 18)
     assert "SplitToSequence" not in {node.op_type for node in result.model.graph.node}
     assert not result.report.warnings
+
+
+@pytest.mark.parametrize("sizes", ["6", "4, 2"])
+def test_a_constant_vector_of_sizes_is_no_scalar(sizes: str) -> None:
+    count = len(sizes.split(","))
+    text = f"""g (float[N,6] x) => (seq(float[A,B]) s) {{
+        c = Constant<value = int64[{count}] {{{sizes}}}>() s = SplitToSequence<axis = 1, keepdims = 0>(x, c) }}"""
+    assert [node.op_type for node in convert_version(model(text, 18), 17).model.graph.node][-1] in (
+        "SplitToSequence",
+        "SequenceConstruct",
+    )

@@ -103,3 +103,20 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [12, 14, 18])
+@pytest.mark.parametrize("more", ["", "float[4] u, "])
+def test_of_two_lists_of_nothing_one_of_nothing_is_left(more: str, target: int) -> None:
+    """An If that gives nothing else is gone: it cannot be without outputs."""
+    values = ("u, ", "u = Neg(x)", "u = Abs(x)") if more else ("", "", "")
+    text = f"""g (float[4] x, bool c) => (float[4] y, float[4] z) <int64 zero = {{0}}> {{
+        {values[0]}e = If(c)<then_branch = t () => ({more.replace("u", "u1")}seq(float) s1) {{ {values[1].replace("u", "u1")} s1 = SequenceEmpty() }},
+            else_branch = e () => ({more.replace("u", "u2")}seq(float) s2) {{ {values[2].replace("u", "u2")} s2 = SequenceEmpty() }}>
+        f = SequenceInsert(e, x) z = SequenceAt(f, zero) y = {"Identity(u)" if more else "Neg(x)"} }}"""
+    result = convert_version(helpers.model(text, 14), target).model
+    names = [node.op_type for node in result.graph.node]
+    assert ("If" in names) == bool(more)
+    x = np.array([1.0, -2, 3, 4], np.float32)
+    for got, expected in zip(helpers.run(result, {"x": x, "c": np.array(False)}), (np.abs(x) if more else -x, x), strict=True):
+        np.testing.assert_array_equal(got, expected)
