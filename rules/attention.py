@@ -101,7 +101,8 @@ def _spread_mask_over_queries(node: Node) -> None:
     """
     if not node.has_input(_MASK):
         return
-    if not node.has_input(_PAST_KEY) and isinstance(node.dimension(-1, _MASK), int) and isinstance(node.dimension(-2, _K), int):
+    are_known = isinstance(node.dimension(-1, _MASK), int) and isinstance(node.dimension(-2, _K), int)
+    if are_known and not node.has_input(_PAST_KEY) and node.elem_type(_MASK) in (TensorProto.BOOL, *ANY_FLOATING):
         _pad_mask(node)
     rank, queries = node.rank(_MASK), node.dimension(-2, _Q)
     if rank is not None and rank > 1 and queries is not None and node.dimension(-2, _MASK) == queries:

@@ -223,9 +223,10 @@ class _Judge:
         if defect and (engine != "onnxruntime" or defect == after.disputed):
             return Inconclusive(f"{engine} {defect} of the result")
         found = self._run_both(engine)
-        if defect and isinstance(found, Comparison) and found.status == "different":
-            return replace(found, reason=f"{found.reason}; {engine} {defect} of the result")
-        return found
+        if not defect:
+            return found
+        reason = joined(found.reason, f"{engine} {defect} of the result")
+        return replace(found, reason=reason) if isinstance(found, Comparison) else found._replace(reason=reason)
 
     def _run_both(self, engine: str) -> Comparison | Inconclusive:
         """The verdict of a runtime that computes the original rightly.

@@ -111,8 +111,8 @@ class Steps:
 
 def _require_single_strings(node: Task) -> None:
     """Raises Unconvertible where a Gather takes slices of strings that may have several of them."""
-    rank = node.rank()
-    if rank is None or node.attr("axis", 0) not in (-1, rank - 1):
+    shape, axis = node.shape(), node.attr("axis", 0)
+    if not shape or any(dim != 1 for dim in shape[axis % len(shape) + 1 :]):
         raise Unconvertible(
             "it would take slices of strings, of which onnxruntime may copy only the first",
             "keep an opset that has the operator as it is",

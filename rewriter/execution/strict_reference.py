@@ -6,11 +6,11 @@ A few operators compute extreme numbers as the specification says, which the ori
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import NodeProto, helper
 
 _FEW_DIGITS = 1e-3
 """A variance below this share of the mean square has lost three digits."""
@@ -311,10 +311,10 @@ def _batch_normalization() -> Any:
 
         op_domain = ""
 
-        def _run(self, *inputs: Any, **_: Any) -> Any:
-            given = {each.name: helper.get_attribute_value(each) for each in self.onnx_node.attribute}
+        def _run(self, *inputs: Any, **linked: Any) -> Any:
+            given = _attributes(self.onnx_node, linked)
             opset = self.run_params["opsets"][""]
-            trains = not given.get("is_test", 0) if opset < 7 else len(self.onnx_node.output) > 1
+            trains = not given.get("is_test", 0) if opset < 7 else any(self.onnx_node.output[1:])
             if opset < 14 and (trains or not given.get("spatial", 1)):
                 raise ValueError("BatchNormalization trains, or normalizes each position apart")
             options = {"epsilon": 1e-5, "momentum": 0.9, "training_mode": 0}
@@ -332,16 +332,22 @@ def _local_response_normalization() -> Any:
 
         op_domain = ""
 
-        def _run(self, x: np.ndarray, **_: Any) -> Any:
-            given = {each.name: helper.get_attribute_value(each) for each in self.onnx_node.attribute}
+        def _run(self, x: np.ndarray, **linked: Any) -> Any:
+            given = _attributes(self.onnx_node, linked)
             size, channels = given["size"], x.shape[1]
-            squares, before = np.square(x), (size - 1) // 2
+            squares, before = np.square(x, dtype=np.result_type(x, np.float32)), (size - 1) // 2
             windows = ((max(0, place - before), place + size - before) for place in range(channels))
             sums = np.stack([squares[:, first:end].sum(axis=1) for first, end in windows], axis=1) if channels else squares
             scale = given.get("bias", 1.0) + given.get("alpha", 1e-4) / size * sums
             return ((x / scale ** given.get("beta", 0.75)).astype(x.dtype),)
 
     return LRN
+
+
+def _attributes(node: NodeProto, linked: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a node that it states, by name; `linked` has those that the caller of a function sets."""
+    stated = {each.name: helper.get_attribute_value(each) for each in node.attribute if not each.ref_attr_name}
+    return stated | {each.name: linked[each.name] for each in node.attribute if each.ref_attr_name and each.name in linked}
 
 
 def _attention() -> list[Any]:

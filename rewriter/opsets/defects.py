@@ -140,9 +140,9 @@ def collected_strings(case: Case) -> bool:
 
 @defect("may copy only the first string of each slice that {op} takes", TensorProto.STRING)
 def first_strings(case: Case) -> bool:
-    """The slices may have several strings: they are not along the last axis."""
-    shape, axis = case.shape_of(0), case.number("axis", 0)
-    return axis != -1 and (shape is None or axis != len(shape) - 1)
+    """The slices may have several strings: axes behind that of the operator are not known to have the length 1."""
+    shape = case.shape_of(0)
+    return not shape or any(dim != 1 for dim in shape[case.number("axis", 0) % len(shape) + 1 :])
 
 
 @defect("computes {op} of float16 by a body that overflows", TensorProto.FLOAT16)

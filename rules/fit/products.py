@@ -113,7 +113,7 @@ def convolution_in_two_dimensions(node: Node) -> None:
 def convolution_of_each_group(node: Node) -> None:
     """A convolution in a few groups becomes one for each of them, between a Split and a Concat."""
     count, kernel = node.attr("group", 1), node.need_shape(1)
-    stored = [None if not name else node.graph.tensor(name) for name in node.inputs[1:]]
+    stored = [node.graph.tensor(name) for name in node.inputs[1:] if name]
     if not 1 < count <= _MOST_GROUPS or any(tensor is None for tensor in stored):
         return
     op, size = node.op, node.need_dimension(1) // count

@@ -637,3 +637,8 @@ def test_below_25_a_past_makes_presents(outputs, queries):
     (node,) = (result := convert_version(source, 24).model).graph.node
     assert (node.op_type, len(node.output), [value.name for value in result.graph.output]) == ("Attention", 3, ["y"])
     np.testing.assert_allclose(run(result, feeds)[0], run(source, feeds)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_short_mask_of_integers_means_the_same_at_24():
+    text = "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v, int64[3,2] m) => (float[1,2,3,4] y) { y = Attention (q, k, v, m) }"
+    assert [node.op_type for node in convert_version(model(text, 25, 10), 24).model.graph.node] == ["Attention"]

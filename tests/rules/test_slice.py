@@ -265,3 +265,15 @@ def test_int_max_as_a_computed_end_of_a_backward_slice(step: str, target: int, s
         is_limited = semantics == "specification" and end > 2**30
         expected = np.zeros(0) if is_limited else run(proto, feeds)[0]
         np.testing.assert_array_equal(run(result.model, feeds)[0], expected)
+
+
+@pytest.mark.parametrize(("dims", "axis"), [("4", 0), ("4,1", 0), ("1,4", 1), ("2,4", -1)])
+def test_single_strings_are_sliced_backwards(dims: str, axis: int) -> None:
+    source = model(
+        f"""g (string[{dims}] x) => (string[{dims}] y) <int64[1] st = {{-1}}, int64[1] en = {{-9}}, int64[1] ax = {{{axis}}}> {{
+        y = Slice(x, st, en, ax, st) }}""",
+        13,
+    )
+    x = np.array(list("abcdefgh"), object)[: 8 if dims == "2,4" else 4].reshape([int(size) for size in dims.split(",")])
+    (y,) = run(convert_version(source, 9).model, {"x": x})
+    assert y.tolist() == np.flip(x, axis).tolist()

@@ -47,6 +47,8 @@ _ROUNDED_OTHERWISE = 8.0
 """How many times as large as the original's, or another runtime's, the rounding error of the same in another order may be."""
 
 
+_OFF = 1 / 64
+"""The share of the largest number beyond which an error of another runtime says nothing about rounding here."""
 _IMPRECISE = 64.0
 """How many times the bounds, or the rounding errors of another runtime, a runtime may be off without having made a mistake."""
 
@@ -96,7 +98,7 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
     Elements within the bounds around `exact` are replaced too. An error above `rtol` of the largest number is no rounding error,
     and excuses nothing; but if `got` is known to be only rounded, any error is one, and some times the worst is allowed. How large
     errors of rounding are here, `rounded` tells, too, which another runtime made of the same in the type of `expected`; and where
-    `expected` has no number though there is one, its type overflowed on the way. What `expected` is further off than many times the
+    neither has a number though there is one, their type overflowed on the way. What `expected` is further off than many times the
     bounds, and than such errors, is a mistake of the runtime, on which it is for nobody else to improve. Values that are not float
     tensors of equal type and shape are returned unchanged.
     """
@@ -106,17 +108,18 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float, *, ro
     worst = own[np.isfinite(own)].max(initial=0.0)
     bounds = _allowed(exact, rtol, atol)
     trusted = _IMPRECISE * bounds
-    is_beyond = np.zeros(expected.shape, bool)
+    are_both_beyond = np.zeros(expected.shape, bool)
     if rounded is None:
         worst = min(worst, rtol * largest_number(exact))
     else:
         others = _distance(_wide(rounded), exact) if np.shape(rounded) == expected.shape else np.zeros(1)
         other_worst = others[np.isfinite(others)].max(initial=0.0)
-        is_beyond = ~np.isfinite(_wide(expected))
+        is_rounding = other_worst <= _OFF * largest_number(exact)
+        are_both_beyond = ~np.isfinite(_wide(expected)) & ~np.isfinite(_wide(got))
         with np.errstate(over="ignore"):  # beyond the largest number, nothing is too far
-            worst = _ROUNDED_OTHERWISE * np.maximum(worst, other_worst)
+            worst = _ROUNDED_OTHERWISE * np.maximum(worst, other_worst if is_rounding else 0.0)
             trusted = np.maximum(trusted, _IMPRECISE * other_worst)
-    is_near = is_beyond | (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
+    is_near = are_both_beyond | (_distance(_wide(got), exact) <= np.maximum(worst, bounds))
     return np.where(np.isfinite(exact) & is_near & ~(np.isfinite(own) & (own > trusted)), expected, got)
 
 

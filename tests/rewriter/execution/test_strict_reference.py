@@ -130,6 +130,22 @@ def test_normalizations_agree_with_onnxruntime(node: str, opset: int) -> None:
     np.testing.assert_allclose(y, run(proto, inputs)[0], rtol=1e-5, atol=1e-6)
 
 
+def test_attributes_of_normalizations_come_from_the_caller() -> None:
+    proto = model("""<ir_version: 9, opset_import: ["" : 17, "f" : 1]> g (float[1,2,1,1] x, float[2] s) => (float[1,2,1,1] y, float[1,2,1,1] z)
+        { y, z = f.both <eps = 0.5, length = 1> (x, s) }
+        <domain: "f", opset_import: ["" : 17]> both <eps, length> (x, s) => (y, z) {
+            y = BatchNormalization <epsilon: float = @eps> (x, s, s, s, s) z = LRN <size: int = @length, alpha = 1.0, beta = 1.0> (x) }""")
+    inputs = {"x": np.float32([2, 3]).reshape(1, 2, 1, 1), "s": np.float32([1, 4])}
+    for got, wanted in zip(strict_evaluator()(proto).run(None, inputs), run(proto, inputs), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_squares_of_halves_do_not_overflow() -> None:
+    proto = model("g (float16[1,1,1,1] x) => (float16[1,1,1,1] y) { y = LRN <size = 1, alpha = 1.0, beta = 0.5> (x) }", 13)
+    [y] = strict_evaluator()(proto).run(None, {"x": np.full((1, 1, 1, 1), 1000, np.float16)})
+    assert (y.dtype, y.item()) == (np.float16, 1)
+
+
 TRAINS = {
     "outputs of training": ("y, m, v = BatchNormalization (x, s, s, s, s)", 9),
     "no is_test": ("y = BatchNormalization (x, s, s, s, s)", 6),

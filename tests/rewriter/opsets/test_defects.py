@@ -64,7 +64,7 @@ FALSE = {
     "cubic_border": (20, 'y = GridSample<mode = "cubic", padding_mode = "zeros">(x, x)', "float[1,1,1,2] x", ""),
     "cut_to_integers": (18, "y = Resize(x, , s)", "int32[1,1,2] x, float[3] s", ""),
     "empty_axes": (13, "y = Squeeze(x, a)", "float[1,2] x", "int64[1] a = {0}"),
-    "first_strings": (13, "y = Gather(x, i)", "float[2,2] x, int64[1] i", ""),
+    "first_strings": (13, "y = Gather(x, i)", "string[2,1] x, int64[1] i", ""),
     "flattened_input": (12, "y = Softmax<axis = -1>(x)", "float[2,2] x", ""),
     "half_pixels": (16, "y = RoiAlign(x, r, i)", "float[1,1,2,2] x, float[1,4] r, int64[1] i", ""),
     "halves_divided": (23, "y = QuantizeLinear(x, s)", "float16[2] x, float16 s", ""),

@@ -194,7 +194,7 @@ IN_GROUPS = [
 
 
 @pytest.mark.parametrize(("op_type", "sizes", "attributes"), IN_GROUPS)
-@pytest.mark.parametrize("bias", ["", ", b"])
+@pytest.mark.parametrize("bias", ["", ", b", ', ""'])
 def test_groups_of_every_kind(op_type: str, sizes: str, attributes: str, bias: str, tmp_path: Path) -> None:
     weights = np.arange(np.prod([int(size) for size in sizes.split(",")])) % 7 - 3
     maps = {"Conv": 6, "ConvTranspose": int(sizes.split(",")[1]) * int(attributes[8])}[op_type]

@@ -111,7 +111,10 @@ ROUNDED = {
     "eight times the original's error": ([1.001], [1.008], [1.0], True),
     "more": ([1.001], [1.01], [1.0], False),
     "as much as another runtime's": ([1.0001], [1.01], [1.002], True),
-    "an overflow that the result has not": ([NAN], [7.0], [NAN], True),
+    "an overflow of both": ([NAN], [np.inf], [NAN], True),
+    "an overflow that the result has not": ([NAN], [1.00001], [NAN], True),
+    "another number for an overflow": ([np.inf], [7.0], [np.inf], False),
+    "more than another runtime that is off by much": ([1.0001], [1.05], [1.02], False),
     "an overflow of the result": ([1.0], [NAN], [1.0], False),
 }
 
