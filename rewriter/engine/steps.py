@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import Unconvertible
 from ..onnx_model.protos import label_of
-from ..opsets import facts, transitions
+from ..opsets import defects, facts, transitions
 from ..opsets.delta import Delta
 from ..opsets.transitions import Transition
 from . import between_casts
@@ -65,8 +65,15 @@ class Steps:
         On the way up, the node may have the form of an opset that does not accept them yet, while a later one does. Raises
         Unconvertible where onnxruntime copies strings only in part.
         """
-        if "first_strings" in facts.of(node.op_type).names("ort-wrong") and node.type_string() == "tensor(string)":
-            _require_single_strings(node)
+        if (
+            "first_strings" in facts.of(node.op_type).names("ort-wrong")
+            and node.type_string() == "tensor(string)"
+            and defects.may_have_several(node.shape(), node.attr("axis", 0))
+        ):
+            raise Unconvertible(
+                "it would take slices of strings, of which onnxruntime may copy only the first",
+                "keep an opset that has the operator as it is",
+            )
         opset = max(node.opset, transitions.form_opset(node.op_type, target))
         form = self._routes.form_that_refuses(node.op_type, opset)
         if form is None:
@@ -107,13 +114,3 @@ class Steps:
         self._notes.change(name, node)
         if not exact:
             self._notes.outcome.inexact.add(name)
-
-
-def _require_single_strings(node: Task) -> None:
-    """Raises Unconvertible where a Gather takes slices of strings that may have several of them."""
-    shape, axis = node.shape(), node.attr("axis", 0)
-    if not shape or any(dim != 1 for dim in shape[axis % len(shape) + 1 :]):
-        raise Unconvertible(
-            "it would take slices of strings, of which onnxruntime may copy only the first",
-            "keep an opset that has the operator as it is",
-        )

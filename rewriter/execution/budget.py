@@ -12,6 +12,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 LEAST = 1.0
 """The budget in seconds, if that is more than TIMES as long as loading and running all models once takes."""
 TIMES = 5.0
+_CLOCK = 4.0
+"""The seconds of processor time that a comparison may take, however small its budget: a slow processor and what no estimate counts
+take more than what is planned, and are to change no verdict.
+"""
 TRIES = 3
 """The number of tries of one subject of a part whose models count."""
 _PLANNED = 0.5
@@ -41,6 +45,13 @@ class Budget:
     def seconds(self) -> float:
         """The whole budget, as far as the models are known."""
         return self._least if self._is_fixed else max(self._least, TIMES * self._once / _SECOND)
+
+    @property
+    def clock(self) -> float:
+        """The seconds of processor time after which the clock ends the whole."""
+        if self._whole is not None:
+            return self._whole.clock
+        return self.seconds if self._is_fixed else max(_CLOCK, self.seconds)
 
     def weigh(self, once: float) -> None:
         """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget.
@@ -124,7 +135,7 @@ class Budget:
         if self._whole is not None:
             return self._whole.seconds_left * _OF_TIME
         running = 0.0 if self._begun is None else time.thread_time() - self._begun
-        return self.seconds - self._taken - running
+        return self.clock - self._taken - running
 
     @property
     def is_over(self) -> bool:

@@ -107,7 +107,7 @@ class Worker:
             try:
                 self._prepare(request.runtime if isinstance(request, RunRequest) else "")
                 if self._budget is not None and self._budget.seconds_left < seconds:
-                    seconds, limit = self._budget.seconds_left, str(self._budget)
+                    seconds, limit = self._budget.seconds_left, f"{self._budget.clock:.3g} s of processor time"
                 return self._answer(request, seconds) if seconds > 0 else _out_of_time(limit)
             except Crashed as crash:
                 self._stop()

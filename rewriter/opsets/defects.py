@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +20,7 @@ from onnx import TensorProto, numpy_helper
 from . import facts
 from .cases import Case, Values
 from .misinferred import may_lose_its_axis
+from .type_protos import Dimension
 
 _FEW_BITS = (21, 22, 25, 26)
 """uint4, int4, uint2 and int2, by number: old releases of onnx lack some of the names."""
@@ -138,11 +139,15 @@ def collected_strings(case: Case) -> bool:
     return any(value.name in copies and value.type.tensor_type.elem_type == TensorProto.STRING for value in collected)
 
 
+def may_have_several(shape: Sequence[Dimension] | None, axis: int) -> bool:
+    """Whether slices at one index of `axis` may have several elements: the axes behind it are not known to have the length 1."""
+    return not shape or any(dim != 1 for dim in shape[axis % len(shape) + 1 :])
+
+
 @defect("may copy only the first string of each slice that {op} takes", TensorProto.STRING)
 def first_strings(case: Case) -> bool:
-    """The slices may have several strings: axes behind that of the operator are not known to have the length 1."""
-    shape = case.shape_of(0)
-    return not shape or any(dim != 1 for dim in shape[case.number("axis", 0) % len(shape) + 1 :])
+    """The slices may have several strings."""
+    return may_have_several(case.shape_of(0), case.number("axis", 0))
 
 
 @defect("computes {op} of float16 by a body that overflows", TensorProto.FLOAT16)

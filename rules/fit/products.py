@@ -14,6 +14,9 @@ from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
 from ..shared.real_products import convolve_real_numbers, multiply_real_numbers
 
+_MOST_GROUPS = 64
+"""More convolutions, as for each channel alone, cost more than they are worth."""
+
 
 @express("Gemm", opset=13, exact=False, sums=True)
 def matmul_and_add(node: Node) -> None:
@@ -124,10 +127,6 @@ def convolution_of_each_group(node: Node) -> None:
         weights = [_of_group(node, tensor, group, count) for tensor in stored if tensor is not None]
         found.append(getattr(op, node.op_type)(part, *weights, **attributes | {"kernel_shape": [*kernel[2:]]}))
     node.become.Concat(*found, axis=1)
-
-
-_MOST_GROUPS = 64
-"""More convolutions, as for each channel alone, cost more than they are worth."""
 
 
 def _of_group(node: Node, tensor: TensorProto, group: int, count: int) -> str:

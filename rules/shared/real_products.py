@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
 from .quantized import EIGHT_BITS, dequantized, of_each, quantized, scalar
-from .windows import CONVOLUTION, attributes_of
+from .windows import CONVOLUTION, TRANSPOSED, attributes_of
 
 _SCALE_OF_EACH = 13
 """The opset from which on DequantizeLinear takes a scale for each index of an axis."""
@@ -28,6 +28,14 @@ def convolve_real_numbers(node: Node) -> None:
         operands.append(_bias(node, 8, (1, 4)))
     value = node.op.Conv(*operands, **attributes_of(node, CONVOLUTION))
     node.give(quantized(node, value, 6, 7, node.need_elem_type(node.output(0))))
+
+
+def spread_real_numbers(node: Node) -> str:
+    """The real numbers that a QLinearConvTranspose computes before it quantizes them."""
+    operands = [dequantized(node, 0, 1, 2), _in_columns(node, 3, axis=1)]
+    if node.has_input(8):
+        operands.append(_bias(node, 8, (1, 4)))
+    return node.op.ConvTranspose(*operands, **attributes_of(node, TRANSPOSED))
 
 
 def multiply_real_numbers(node: Node) -> None:

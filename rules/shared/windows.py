@@ -11,6 +11,8 @@ from ...rewriter.graph.node import Node
 
 CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 """The attributes of Conv, ConvInteger and QLinearConv."""
+TRANSPOSED = (*CONVOLUTION, "output_padding", "output_shape")
+"""The attributes of ConvTranspose and QLinearConvTranspose."""
 POOLING = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides")
 """The attributes of MaxPool."""
 AVERAGING = ("auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides")

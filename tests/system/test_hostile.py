@@ -366,7 +366,7 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
             "a, b = Split<num_outputs = 2>(x)}"
         ),
         0,
-        "not finished within the budget of 1 s",
+        "not finished within 4 s of processor time",
     ),
     "attributes-that-are-not-numbers": (
         changed(

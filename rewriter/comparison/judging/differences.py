@@ -45,8 +45,6 @@ _BLOCK = 1 << 18
 """The number of elements that are compared at a time. Comparing large outputs at once takes more than eight times their memory."""
 _ROUNDED_OTHERWISE = 8.0
 """How many times as large as the original's, or another runtime's, the rounding error of the same in another order may be."""
-
-
 _OFF = 1 / 64
 """The share of the largest number beyond which an error of another runtime says nothing about rounding here."""
 _IMPRECISE = 64.0

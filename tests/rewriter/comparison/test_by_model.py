@@ -562,7 +562,7 @@ def test_slow_model_is_not_compared(save: Save) -> None:
     with Worker(time_limit=2) as worker:
         found = compare(path, path, worker=worker)
         assert found.status == "not compared"
-        assert found.reason == "onnxruntime on the original: not finished within the budget of 1 s"
+        assert found.reason == "onnxruntime on the original: not finished within 2 s"
         assert compare(save(RELU), save(RELU), worker=worker).status == "equal"
 
 
