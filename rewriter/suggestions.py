@@ -19,11 +19,6 @@ def closest(given: str, known: Iterable[str]) -> list[str]:
     return [name for ratio, name in found if ratio >= max(_SIMILAR, found[0][0] - _MUCH_LESS)][:_MOST]
 
 
-def nearest(given: str, known: Iterable[str]) -> list[str]:
-    """The three names in `known` that `given` resembles most, even if it resembles none much."""
-    return [name for _, name in _ranked(given, known)[:_MOST]]
-
-
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """A question to append to a message, as "; did you mean 'openvino'?"; empty where nothing resembles `given`."""
     found = " or ".join(f"'{name}'" for name in closest(given, known))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..errors import ArgumentError, listed, shortened
 from ..execution.adapters import ADAPTERS
 from ..execution.other_runtimes import Target
-from ..suggestions import nearest
+from ..suggestions import did_you_mean
 from .profiles import Product, Profile, Runtime, dotted, known_runtimes, read_runtime, shown_range
 from .releases import Release, known_near, leading_release, parse_release
 
@@ -27,6 +27,8 @@ _UNFINISHED = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+(?P<release>\S*)")
 _OF_FILE = re.compile(r"(?P<path>.+\.toml)(?:@.+)?")
 """A profile of the user's own, perhaps with a release behind it: "./mynpu.toml", "./mynpu.toml@1.2"."""
 _WITHOUT_RELEASE = re.compile(r".+\.toml@")
+_TIMES_THE_NEWEST = 10
+"""A release whose first number is more than this many times that of the newest known one is none, but the number of a chip."""
 _MOST_RELEASES = 3
 """The number of releases that a message names one by one."""
 
@@ -91,8 +93,8 @@ def find_runtime(name: str, parameter: str) -> Named:
         raise ArgumentError(f"{given}: no release follows the @; without it, the newest in the file is taken")
     if os.path.isdir(name):
         raise ArgumentError(f"{given}: is a folder; name a profile in it, which ends with .toml")
-    suggested = " or ".join(f"'{other}'" for other in nearest(_base(shortened(name)), _spelled()))
-    raise ArgumentError(f"{given}: unknown runtime; did you mean {suggested}? (--list-runtimes lists all)")
+    suggested = did_you_mean(_base(shortened(name)), _spelled())
+    raise ArgumentError(f"{given}: unknown runtime{suggested} (--list-runtimes lists all)")
 
 
 def _among(known: Mapping[str, Named], name: str) -> Named | None:
@@ -182,15 +184,22 @@ def _known(named: Named) -> str:
 def _inside(named: Named, release: Release, given: str) -> tuple[Release, ...]:
     """The releases of the runtime that may be in the one that was named.
 
-    Raises: ArgumentError for a product's releases before any that is known, as they need not have the runtime.
+    Raises: ArgumentError for a product's releases before any that is known, as they need not have the runtime, and for numbers that
+    are no release.
     """
     if named.product is None or named.product.releases is None:
+        if release[0] > _TIMES_THE_NEWEST * max(_newest(named.runtime)[0], 1):
+            raise _unknown(named, given)
         return (release,)
     near = _near(named.product, release)
     if not near or near[0][: len(release)] > release:
-        raise ArgumentError(f"{given}: nothing is known about {named.title} {named.release}; known releases are {_known(named)}")
+        raise _unknown(named, given)
     found = [inside.inner for known in near for inside in named.product.releases if known in inside.releases]
     return tuple(sorted(set(found)))
+
+
+def _unknown(named: Named, given: str) -> ArgumentError:
+    return ArgumentError(f"{given}: nothing is known about {named.title} {named.release}; known releases are {_known(named)}")
 
 
 def _near(product: Product, release: Release) -> tuple[Release, ...]:

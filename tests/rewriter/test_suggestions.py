@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from split_rewrite.rewriter.suggestions import closest, did_you_mean, nearest
+from split_rewrite.rewriter.suggestions import closest, did_you_mean
 
 pytestmark = pytest.mark.quick
 
@@ -25,8 +25,3 @@ def test_the_most_similar_name_is_suggested(given: str, meant: str) -> None:
 
 def test_names_of_equal_similarity_are_all_suggested() -> None:
     assert did_you_mean("split_1", ["split_2", "split_3"]) == "; did you mean 'split_2' or 'split_3'?"
-
-
-def test_the_three_nearest_names_need_not_be_near() -> None:
-    assert nearest("openvin", NAMES) == ["openvino", "opencv", "onnxruntime"]
-    assert len(nearest("quux", NAMES)) == 3 and nearest("quux", []) == []

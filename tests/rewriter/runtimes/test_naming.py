@@ -15,13 +15,15 @@ from split_rewrite.rewriter.runtimes.profiles import known_runtimes
 pytestmark = pytest.mark.quick
 
 UNKNOWN = {
-    "openvin-2024.2": "--for openvin-2024.2: unknown runtime; did you mean 'openvino' or 'opencv' or 'opencv-dnn'? (--list-runtimes "
-    "lists all)",
-    "tensort 8.6": "--for tensort 8.6: unknown runtime; did you mean 'tensorrt' or 'torch-tensorrt' or 'nvidia-tensorrt'? (",
-    "quux": "--for quux: unknown runtime; did you mean '",
-    "tensorrt-rtx 1.2": "--for tensorrt-rtx 1.2: unknown runtime; did you mean 'tensorrt' or ",
-    "onnxjs": "--for onnxjs: unknown runtime; did you mean 'wonnx' or ",
-    "windows-10-24h2": "--for windows-10-24h2: unknown runtime; did you mean 'windows-10-2004' or ",
+    "openvin-2024.2": "--for openvin-2024.2: unknown runtime; did you mean 'openvino'? (--list-runtimes lists all)",
+    "tensort 8.6": "--for tensort 8.6: unknown runtime; did you mean 'tensorrt'? (",
+    "quux": "--for quux: unknown runtime (--list-runtimes lists all)",
+    "tflite": "--for tflite: unknown runtime (--list-runtimes lists all)",
+    "rknn3588": "--for rknn3588: nothing is known about Rockchip RKNN-Toolkit2 3588; known releases are 1.4 to 1.5, ",
+    "TensorRT 20260": "--for TensorRT 20260: nothing is known about NVIDIA TensorRT 20260; known releases are ",
+    "tensorrt-rtx 1.2": "--for tensorrt-rtx 1.2: unknown runtime; did you mean 'tensorrt'? (",
+    "onnxjs": "--for onnxjs: unknown runtime; did you mean 'wonnx'? (",
+    "windows-10-24h2": "--for windows-10-24h2: unknown runtime; did you mean 'windows-10-2004'? (",
     "JetPack 3.3": "--for JetPack 3.3: nothing is known about JetPack 3.3; known releases are 4.2.2, 4.3, 4.4.1, 4.5 to 4.5.1, ",
     "WinAppSDK 1.7": "--for WinAppSDK 1.7: nothing is known about Windows App SDK 1.7; known releases are 1.8, 2.0",
     "SNPE 1.68": "--for SNPE 1.68: nothing is known about SNPE 1.68; known releases are 2",
@@ -34,7 +36,7 @@ UNKNOWN = {
     "": "--for: a name is empty (--list-runtimes lists all)",
     "./npu.toml@": "--for ./npu.toml@: no release follows the @; without it, the newest in the file is taken",
     "..": "--for ..: is a folder; name a profile in it, which ends with .toml",
-    "x" * 5000: f"--for {'x' * 79}…: unknown runtime; did you mean '",
+    "x" * 5000: f"--for {'x' * 79}…: unknown runtime (--list-runtimes lists all)",
     "nowhere.toml": "nowhere.toml cannot be read: No such file or directory",
 }
 
@@ -108,6 +110,8 @@ KNOWN = {
     "ML.NET 3.0": "onnxruntime-1.14.0",
     "ORT 1.4": "onnxruntime-1.4",
     "onnxruntime-gpu==1.18.1": "onnxruntime-1.18.1",
+    "Jetson Nano": "tensorrt-8.2.1",
+    "Jetson 6.0": "tensorrt-8.6.2",
     "RKNN-Toolkit 1.7.5": "rknn-toolkit-1.7.5",
     "rknn 1.7.5": "rknn-toolkit-1.7.5",
     "rknn-toolkit2==1.5.2": "rknn-toolkit2-1.5.2",
@@ -174,6 +178,9 @@ NEWEST = {
     "transformers.js": ("transformers.js", "4.2"),
     "onnxruntime-web": ("ONNX Runtime Web", "1.32"),
     "tritonserver": ("Triton", "26.07"),
+    "Hailo-8": ("Hailo Dataflow Compiler", "2024"),
+    "RK3588": ("Rockchip RKNN-Toolkit2", "2.3"),
+    "Ascend 310": ("Huawei Ascend ATC", "7.0"),
 }
 
 
