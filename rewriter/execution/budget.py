@@ -13,9 +13,9 @@ LEAST = 1.0
 """The budget in seconds, if that is more than TIMES as long as loading and running all models once takes."""
 TIMES = 5.0
 _CLOCK = 4.0
-"""The seconds of processor time that a comparison may take, however small its budget: a slow processor and what no estimate counts
-take more than what is planned, and are to change no verdict.
-"""
+"""The seconds of processor time that a comparison may take, however small its budget."""
+_CLOCK_TIMES = 2.0
+"""How many times the budget a comparison may take by the clock: a slow processor is to change no verdict."""
 TRIES = 3
 """The number of tries of one subject of a part whose models count."""
 _PLANNED = 0.5
@@ -51,7 +51,7 @@ class Budget:
         """The seconds of processor time after which the clock ends the whole."""
         if self._whole is not None:
             return self._whole.clock
-        return self.seconds if self._is_fixed else max(_CLOCK, self.seconds)
+        return self.seconds if self._is_fixed else max(_CLOCK, _CLOCK_TIMES * self.seconds)
 
     def weigh(self, once: float) -> None:
         """Allow for models that take `once` nanoseconds to be loaded and run once, unless the user states the budget.

@@ -56,12 +56,12 @@ def test_a_difference_has_the_same_budget_once_more_but_not_twice() -> None:
     assert budget.is_over
 
 
-def test_the_clock_ends_a_small_budget_after_four_seconds_unless_the_user_states_it() -> None:
+def test_the_clock_ends_a_budget_after_twice_of_it_and_four_seconds_at_least_unless_the_user_states_it() -> None:
     budget = Budget()
     budget.charge(3.5)
     assert budget.clock == 4 and budget.seconds_left == 0.5 and budget.part(2).seconds_left == 0.25
     budget.weigh(2 * SECOND)
-    assert budget.clock == 10 and budget.part(2).clock == 10
+    assert budget.clock == 20 and budget.part(2).clock == 20
     assert Budget(1).clock == 1
 
 

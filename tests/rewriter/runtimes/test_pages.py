@@ -21,7 +21,10 @@ def test_a_page_says_what_goes_wrong_and_what_is_done(tmp_path: Path) -> None:
     assert "2024.2 does not support ConcatFromSequence, " in page and "| 2024.2 | 6 to 17, best 17 | up to 14 | tried with " in page
     tensorrt = (tmp_path / "new" / "tensorrt.md").read_text(encoding="utf-8")
     assert "`--for jetpack-4.6` is `--for tensorrt-8.0.1`." in tensorrt
-    assert "\n`jetpack`, `jetson`, `jetson-orin`, `jetson-orin-nano`: JetPack 4.2.2 has 5.1.6, " in tensorrt and "Source: developer.nvidia.com, " in tensorrt
+    assert (
+        "\n`jetpack`, `jetson`, `jetson-orin`, `jetson-orin-nano`: JetPack 4.2.2 has 5.1.6, " in tensorrt
+        and "Source: developer.nvidia.com, " in tensorrt
+    )
     assert "| [MNN" not in pages()["index.md"] and "| [Alibaba MNN](mnn.md) | 3.6 | " in pages()["index.md"]
 
 
