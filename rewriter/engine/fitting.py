@@ -102,7 +102,9 @@ class Fitting:
         return False
 
     def _adapt(self, node: Task, refusing: list[_Against]) -> bool:
-        """Write the node with fewer dimensions or on int32, where a list asks for that; True if it changed."""
+        """Write the node for numbers alone, with fewer dimensions or on int32, where a list asks for that; True if it changed."""
+        if self._ways.assume_numbers(node):
+            return True
         if _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
             return True
         return any(found.list.refuses_type(node.op_type, "int64") for found in refusing) and self._ways.narrow(node)

@@ -102,6 +102,8 @@ class Outcome:
     """Whether one of these rules adds up many terms, which may cancel out."""
     steps: bool = False
     """Whether one of these rules replaces an operator that rounds to the steps of a quantization in a way of its own."""
+    of_numbers: bool = False
+    """Whether a rule left out what matters for NaN and infinities alone."""
 
     def followed_by(self, later: Outcome) -> Outcome:
         """This outcome and `later`, the outcome of the rest of the same conversion, as one."""
@@ -113,6 +115,7 @@ class Outcome:
             inexact=self.inexact | later.inexact,
             sums=self.sums or later.sums,
             steps=self.steps or later.steps,
+            of_numbers=self.of_numbers or later.of_numbers,
         )
 
     @property

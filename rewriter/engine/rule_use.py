@@ -69,6 +69,7 @@ class RuleUse:
         if changed:
             self.require(rule.name)
             self._notes.change(rule.name, node, op_type, needed=needed)
+            self._notes.outcome.of_numbers |= rule.kind == "of_numbers"
             if not rule.exact or node.approximate:
                 self._notes.outcome.inexact.add(rule.name)
                 self._notes.outcome.sums |= rule.sums

@@ -98,6 +98,10 @@ class Ways:
         """Let the node work on int32 instead of int64; False where no rule does."""
         return self._adapt("in_int32", node)
 
+    def assume_numbers(self, node: Task) -> bool:
+        """Leave out what the node does for NaN and infinities; False where no rule does."""
+        return self._adapt("of_numbers", node)
+
     def _adapt(self, kind: Kind, node: Task) -> bool:
         rule = self._registry.adaptation(kind, node.op_type)
         return rule is not None and not self._selection.skips(rule.name) and self._rules.apply(rule, node)

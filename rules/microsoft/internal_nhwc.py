@@ -67,7 +67,9 @@ def resize_with_channels_first(node: Node) -> None:
     Refused with what onnxruntime leaves in ONNX's order: a region, sizes that are computed, and axes.
     """
     if node.attr("coordinate_transformation_mode", "") == "tf_crop_and_resize" or node.has_attr("axes"):
-        raise Unconvertible("Resize of com.ms.internal.nhwc has a region or axes, of which no order is stated", _BEFORE)
+        raise Unconvertible(
+            "Resize of com.ms.internal.nhwc has a region or axes, and nothing says in which order they are", _BEFORE
+        )
     rank = node.need_rank()
     lengths = {index: node.constant(index) for index in (2, 3) if node.has_input(index)}
     if any(value is None or value.size not in (0, rank) for value in lengths.values()):
@@ -91,7 +93,8 @@ def spread_integers(node: Node) -> None:
     """The node becomes DequantizeLinear, ConvTranspose and QuantizeLinear between Transposes."""
     if of_each(node, 4) != 0 and node.attr("group", 1) != 1:
         raise Unconvertible(
-            "QLinearConvTranspose has several groups, and a scale for each channel of which it is not stated", _BEFORE
+            "QLinearConvTranspose of com.ms.internal.nhwc has several groups, and scales of which nothing says how they lie",
+            _BEFORE,
         )
     rank, kind = node.need_rank(), node.need_elem_type(node.output(0))
     node.set_input(0, channels_first(node, node.input(0), rank))
@@ -101,6 +104,4 @@ def spread_integers(node: Node) -> None:
 @contrib("MaxUnpool", opset=13, domain=_CHANNELS_LAST)
 def refuse_places(node: Node) -> None:
     """Refused: places of numbers in an order that no kernel for CPUs shows."""
-    raise Unconvertible(
-        "MaxUnpool of com.ms.internal.nhwc puts numbers where its indices say, in an order that is not stated", _BEFORE
-    )
+    raise Unconvertible("MaxUnpool of com.ms.internal.nhwc has indices, and nothing says in which order they count", _BEFORE)

@@ -142,11 +142,11 @@ def test_bytes_are_spread_as_the_real_numbers_that_they_stand_for(weights: str, 
 
 
 REFUSED = {
-    "QLinearConvTranspose <group = 2> (x, s, z, qt, st, ot, s, p)": "has several groups, and a scale for each channel",
+    "QLinearConvTranspose <group = 2> (x, s, z, qt, st, ot, s, p)": "has several groups, and scales of which nothing says how they lie",
     "Resize (x, , r)": "has scales or sizes that are computed",
     "Resize <axes = [1,2]> (x, , r)": "has a region or axes",
     'Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, up)': "has a region or axes",
-    "MaxUnpool <kernel_shape = [2,2]> (x, i)": "puts numbers where its indices say",
+    "MaxUnpool <kernel_shape = [2,2]> (x, i)": "has indices, and nothing says in which order they count",
 }
 
 
