@@ -17,6 +17,8 @@ from ...rewriter.opsets import facts
 
 _MOST_TURNS = 64
 """The number of nodes at most that take turns."""
+_LEAST = float(np.finfo(np.float32).tiny)
+"""The smallest normal number."""
 
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
@@ -146,3 +148,52 @@ def _negative(node: Node, index: int) -> np.ndarray | None:
 
 def _replace(node: Node, index: int, value: np.ndarray) -> None:
     node.set_input(index, node.op.const(value, value.dtype))
+
+
+@avoid("GatherElements with fewer indices than data on another axis", "GatherElements", opset=13)
+def cut_other_axes(node: Node) -> None:
+    """The data is cut to the lengths of the indices on the axes along which nothing is gathered.
+
+    It is exact for all types. Lengths that are not known are taken to be the same.
+    """
+    rank = node.need_rank()
+    others = [axis for axis in range(rank) if axis != node.attr("axis", 0) % rank]
+    lengths = {axis: (node.dimension(axis), node.dimension(axis, 1)) for axis in others}
+    for axis, (many, few) in lengths.items():
+        if isinstance(few, int) and isinstance(many, int) and few < many:
+            parts = node.op.Split(node.input(0), node.op.int64([few, many - few]), axis=axis, outputs=2)
+            node.set_input(0, parts[0])
+
+
+@avoid("Tile", "Tile", opset=13)
+def repeat_by_concat(node: Node) -> None:
+    """The node becomes a Concat of the same value for each axis that is repeated, the last one first.
+
+    It is exact for all types and lengths. The repeats have to be constant.
+    """
+    value, repeats = node.input(0), node.constant(1)
+    if repeats is None:
+        raise Unconvertible(f"the repeats '{node.input(1)}' are computed at run time", "make them a constant")
+    for axis, count in reversed(list(enumerate(repeats.tolist()))):
+        if not 0 < count <= _MOST_TURNS:
+            raise Unconvertible(f"it repeats an axis {count} times", "let the model use Expand")
+        if count > 1:
+            value = node.op.Concat(*[value] * count, axis=axis)
+    if value != node.input(0):
+        node.give(value)
+
+
+@avoid("NonMaxSuppression without a threshold of overlaps", "NonMaxSuppression", opset=11)
+def state_threshold(node: Node) -> None:
+    """An iou_threshold that is absent, or 0, becomes the smallest normal number.
+
+    It is exact: no two boxes overlap by less. A threshold that is computed at run time is taken to be more than 0.
+    """
+    threshold = node.constant(3) if node.has_input(3) else np.zeros(1)
+    if threshold is None or threshold.any() or not node.has_input(2):
+        return
+    least = node.op.const(np.full(1, _LEAST), np.float32)
+    if len(node.inputs) == 3:
+        node.add_input(least)
+    else:
+        node.set_input(3, least)

@@ -15,6 +15,8 @@ from ..shared.parameters import is_stored
 
 _OF_ONE = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 """Reductions that leave a single element as it is."""
+_OF_SINGLES = ("ReduceL1", "ReduceL2")
+"""Reductions that make the absolute value of a single element."""
 _STEPS = {"ReduceLogSum": ("ReduceSum", "ReduceLogSum"), "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum")}
 """For reductions in several steps, the operators of the first and of the last step, where these differ from the operator itself."""
 _ROUNDED = ("ReduceL2", "ReduceLogSumExp", "ReduceMean")
@@ -121,6 +123,42 @@ def reduce_in_steps(node: Node) -> None:
         reduced = _reduce(node.op, op_type, reduced, axes[-2:], keepdims)
         axes, op_type = axes[:-2], between
     _reduce(node.become, last, reduced, axes, keepdims)
+
+
+@avoid("Reduction over axes of length 1", (*_OF_SINGLES, "ReduceLogSum", "ReduceSumSquare"), opset=13)
+def compute_single_elements(node: Node) -> None:
+    """What the node makes of single elements is written without a reduction: Abs, Log, or a product.
+
+    It is exact for all types, but for the last bits of Log. Lengths that are not known are taken to be more than 1.
+    """
+    axes, rank = _named_axes(node), node.rank()
+    if not axes or rank is None or any(node.dimension(axis) != 1 for axis in axes):
+        return
+    op, data, keepdims = node.op, node.input(0), node.attr("keepdims", 1)
+    if node.op_type in _OF_SINGLES:
+        value = op.Abs(data)
+    else:
+        node.approximate = node.op_type == "ReduceLogSum"  # another kernel of Log
+        value = op.Log(data) if node.op_type == "ReduceLogSum" else op.Mul(data, data)
+    node.give(value if keepdims else op.Squeeze(value, op.int64(axes)))
+
+
+@avoid("ReduceLogSumExp of large numbers", "ReduceLogSumExp", opset=13, exact=False)
+def subtract_largest(node: Node) -> None:
+    """The largest number is subtracted before Exp, and added again.
+
+    It is right up to the last bits, but where all numbers are -infinity. The axes have to be constant.
+    """
+    axes = _named_axes(node)
+    if axes is None and node.has_input(1):
+        raise Unconvertible(f"the axes '{node.input(1)}' are computed at run time", "make them a constant")
+    if not axes and node.attr("noop_with_empty_axes", 0):
+        return
+    op, data, all_axes = node.op, node.input(0), axes or [*range(node.need_rank())]
+    largest = _reduce(op, "ReduceMax", data, all_axes, 1)
+    powers = _reduce(op, "ReduceSum", op.Exp(op.Sub(data, largest)), all_axes, 1)
+    value = op.Add(op.Log(powers), largest)
+    node.give(value if node.attr("keepdims", 1) else op.Squeeze(value, op.int64(all_axes)))
 
 
 def _named_axes(node: Node) -> list[int] | None:

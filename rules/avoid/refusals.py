@@ -53,6 +53,10 @@ def _has_fmod(node: Node) -> bool:
     return bool(node.attr("fmod", 0))
 
 
+def _takes_a_region(node: Node) -> bool:
+    return node.attr("coordinate_transformation_mode", "") == "tf_crop_and_resize"
+
+
 def _always(_: Node) -> bool:
     return True
 
@@ -63,6 +67,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
     ("ConvTranspose along three axes", "ConvTranspose", _has_three_axes, "it has three spatial axes", _ELSEWHERE),
     ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
+    ("Resize of a region", "Resize", _takes_a_region, "it takes a region", _ELSEWHERE),
     ("Upsample, linear", "Upsample", _is_linear, "its mode is linear", "choose a target opset from 11 on"),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),
     ("GRU with linear_before_reset 0", "GRU", _resets_before, "linear_before_reset is 0", "train it with linear_before_reset 1"),

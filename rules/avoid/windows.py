@@ -410,3 +410,15 @@ def _constant_widths(node: Node) -> list[int]:
     """The constant padding; an empty list where it is computed. In all models seen so far, computed padding only adds elements."""
     widths = node.constant(1)
     return [] if widths is None else [int(width) for width in widths]
+
+
+@avoid("Conv of one element with padding", "Conv", opset=13)
+def pad_before_one_element(node: Node) -> None:
+    """The padding becomes a separate Pad.
+
+    It is exact for all types and lengths, where the padding is stated.
+    """
+    pads = node.attr("pads", [])
+    kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
+    if any(pads) and all(length == 1 for length in kernel) and node.attr("auto_pad", "NOTSET") == "NOTSET":
+        _pad(node, pads)

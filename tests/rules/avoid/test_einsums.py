@@ -17,6 +17,13 @@ REWRITES = [
         'g (float[2,3] x, float[3,4] w) => (float[2,4] y) { y = Einsum<equation = "B i, i D -> B D">(x, w) }',
         '{ y = Einsum <equation = "a c, c b -> a b"> (x, w) }',
     ),
+    (
+        "einsums.name_all_axes",
+        "Einsum with an ellipsis",
+        12,
+        'g (float[2,3,N] x, float[N,2] w) => (float[2,3,2] y) { y = Einsum<equation = "... i, i j">(x, w) }',
+        '{ y = Einsum <equation = "abi,ij->abj"> (x, w) }',
+    ),
 ]
 
 

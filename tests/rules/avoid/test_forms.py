@@ -25,6 +25,7 @@ REFUSED = {
     "MaxPool with dilations": "it has dilations",
     "ConvTranspose along three axes": "it has three spatial axes",
     "Resize of opset 10": "it is of opset 10",
+    "Resize of a region": "it takes a region",
     "Upsample, linear": "its mode is linear",
     "Pad before opset 11": "it pads with a value",
     "ConvTranspose with disputed auto_pad": "auto_pad SAME_LOWER needs a padding of [1, 1], which is odd or negative",
@@ -214,6 +215,33 @@ FREE = {
         17,
         "(float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization(x, s) }",
     ),
+    "Quantized product with a scale for each channel": (
+        13,
+        "(uint8[1,1,2,2] x) => (uint8[1,1,2,2] y) <float s = {0.05}, uint8 p = {3}, int8[1,1,1,1] w = {8}, int8 z = {0}> "
+        "{ y = QLinearConv(x, s, p, w, s, z, s, p) }",
+    ),
+    "Quantization without a zero point": (
+        13,
+        "(float[2] x) => (uint8[2] y) <float s = {0.5}, uint8 p = {0}> { y = QuantizeLinear(x, s, p) }",
+    ),
+    "GatherElements with fewer indices than data on another axis": (
+        13,
+        "(float[2,4] x) => (float[2,1] y) <int64[2,1] i = {0, 3}> { y = GatherElements<axis=1>(x, i) }",
+    ),
+    "Tile": (13, "(float[2] x) => (float[2] y) <int64[1] r = {1}> { y = Tile(x, r) }"),
+    "NonMaxSuppression without a threshold of overlaps": (
+        11,
+        "(float[1,2,4] b, float[1,1,2] s) => (int64[N,3] y) <int64[1] k = {3}, float[1] t = {0.5}> "
+        "{ y = NonMaxSuppression(b, s, k, t) }",
+    ),
+    "Reduction over axes of length 1": (13, "(float[1,2] x) => (float[1,1] y) { y = ReduceL1<axes=[0,1]>(x) }"),
+    "ReduceLogSumExp of large numbers": (13, "(float[1,2] x) => (float[1,1] y) { y = ReduceLogSum(x) }"),
+    "Conv of one element with padding": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,4] y) <float[1,1,2] w = {1,2}> { y = Conv<pads=[0,1]>(x, w) }",
+    ),
+    "Resize of a region": (13, "(float[1,1,4] x) => (float[1,1,8] y) <float[3] s = {1,1,2}> { y = Resize(x, , s) }"),
+    "Einsum with an ellipsis": (12, '(float[2,2] x) => (float[2,2] y) { y = Einsum<equation="ij,jk">(x, x) }'),
     "Transpose of one axis": (13, "(float[2,3] x) => (float[3,2] y) { y = Transpose(x) }"),
     "Where that spreads its last operand": (
         13,
@@ -356,6 +384,17 @@ CANNOT = {
         "AveragePool that leaves padding out, exported by pytorch",
         "(float[1,1,N] x) => (float[1,1,M] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
         "the axis dimension 'N' of 'x' is unknown",
+    ),
+    "repeats": (
+        "Tile",
+        "(float[2] x, int64[1] r) => (float[N] y) { y = Tile(x, r) }",
+        "the repeats 'r' are computed at run time",
+    ),
+    "many": ("Tile", "(float[2] x) => (float[0] y) <int64[1] r = {0}> { y = Tile(x, r) }", "it repeats an axis 0 times"),
+    "spread": (
+        "Einsum with an ellipsis",
+        '(float[1,3] x, float[2,3] z) => (float[2,3] y) { y = Einsum<equation="...i,...i->...i">(x, z) }',
+        "axes behind an ellipsis may have to be repeated",
     ),
     "wide": (
         "Pow by 3",

@@ -89,6 +89,27 @@ REWRITES = [
         "g (bool[2,3] x, int64[1,1] i, bool[1,1] u) => (bool[2,3] y, bool[2,3] z) { y = ScatterElements(x, i, u) z = Not(x) }",
         "{ copy = Or (x, x) y = ScatterElements (copy, i, u) z = Not (x) }",
     ),
+    (
+        "indices.cut_other_axes",
+        "GatherElements with fewer indices than data on another axis",
+        13,
+        "g (float[3,4] x, int64[2,1] i) => (float[2,1] y) { y = GatherElements<axis = -1>(x, i) }",
+        "<int64[2] sizes = {2,1}> { first, last = Split <axis = 0> (x, sizes) y = GatherElements <axis = -1> (first, i) }",
+    ),
+    (
+        "indices.repeat_by_concat",
+        "Tile",
+        13,
+        "g (float[2,N] x) => (float[4,M] y) <int64[2] r = {2, 3}> { y = Tile(x, r) }",
+        "{ long = Concat <axis = 1> (x, x, x) y = Concat <axis = 0> (long, long) }",
+    ),
+    (
+        "indices.state_threshold",
+        "NonMaxSuppression without a threshold of overlaps",
+        11,
+        "g (float[1,2,4] b, float[1,1,2] s) => (int64[N,3] y) <int64[1] k = {3}> { y = NonMaxSuppression(b, s, k) }",
+        "<int64[1] k = {3}, float[1] least = {1.1754944e-38}> { y = NonMaxSuppression (b, s, k, least) }",
+    ),
 ]
 
 

@@ -68,6 +68,35 @@ REWRITES = [
         "g (float[2,3] x) => (float[1,1] y) <int64[2] a = {1, 0}> { y = ReduceMax<noop_with_empty_axes = 1>(x, a) }",
         "{ y = ReduceMax (x) }",
     ),
+    (
+        "reductions.compute_single_elements",
+        "Reduction over axes of length 1",
+        18,
+        "g (float[2,1,3] x) => (float[2,3] y) <int64[1] a = {1}> { y = ReduceL2<keepdims = 0>(x, a) }",
+        "<int64[1] axes = {1}> { size = Abs (x) y = Squeeze (size, axes) }",
+    ),
+    (
+        "reductions.compute_single_elements",
+        "Reduction over axes of length 1",
+        13,
+        "g (float[2,1,3] x) => (float[2,1,3] y) { y = ReduceLogSum<axes = [1]>(x) }",
+        "{ y = Log (x) }",
+    ),
+    (
+        "reductions.compute_single_elements",
+        "Reduction over axes of length 1",
+        13,
+        "g (float[2,1,3] x) => (float[2,1,3] y) { y = ReduceSumSquare<axes = [-2]>(x) }",
+        "{ y = Mul (x, x) }",
+    ),
+    (
+        "reductions.subtract_largest",
+        "ReduceLogSumExp of large numbers",
+        18,
+        "g (float[2,3] x) => (float[2] y) <int64[1] a = {1}> { y = ReduceLogSumExp<keepdims = 0>(x, a) }",
+        """<int64[1] axes = {1}> { largest = ReduceMax <keepdims = 1> (x, axes) less = Sub (x, largest) powers = Exp (less)
+        sum = ReduceSum <keepdims = 1> (powers, axes) log = Log (sum) all = Add (log, largest) y = Squeeze (all, axes) }""",
+    ),
 ]
 
 

@@ -184,6 +184,13 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "windows.pad_before_one_element",
+        "Conv of one element with padding",
+        13,
+        "g (float[1,2,3,3] x) => (float[1,1,4,4] y) <float[1,2,1,1] w = {1, 2}> { y = Conv<pads = [0, 0, 1, 1]>(x, w) }",
+        "<int64[8] pads = {0,0,0,0,0,0,1,1}, float[1,2,1,1] w = {1,2}> { padded = Pad (x, pads) y = Conv (padded, w) }",
+    ),
 ]
 
 

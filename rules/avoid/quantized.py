@@ -1,0 +1,47 @@
+"""Quantized operators whose scales or zero points a runtime misreads.
+
+https://onnx.ai/onnx/operators/onnx__QLinearConv.html, https://onnx.ai/onnx/operators/onnx__QLinearMatMul.html,
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.graph.node import Node
+from ..shared.quantized import EIGHT_BITS, of_each
+from ..shared.real_products import convolve_real_numbers, multiply_real_numbers
+
+
+@avoid("Quantized product with a scale for each channel", "QLinearConv", opset=13, exact=False)
+def convolve_real(node: Node) -> None:
+    """The node becomes DequantizeLinear, Conv and QuantizeLinear.
+
+    It is exact but for results in the middle between two steps, which may be one step apart. The number of scales has to be known.
+    """
+    if of_each(node, 4):
+        node.rounds = True
+        convolve_real_numbers(node)
+
+
+@avoid("Quantized product with a scale for each channel", "QLinearMatMul", opset=13, exact=False)
+def multiply_real(node: Node) -> None:
+    """The node becomes DequantizeLinear, MatMul and QuantizeLinear.
+
+    It is exact but for results in the middle between two steps, which may be one step apart. The number of scales has to be known.
+    """
+    if of_each(node, 4):
+        node.rounds = True
+        multiply_real_numbers(node)
+
+
+@avoid("Quantization without a zero point", ("QuantizeLinear", "DequantizeLinear"), opset=10)
+def state_zero(node: Node) -> None:
+    """A zero point of 0 is added, of the shape of the scale.
+
+    It is exact for all types. The shape of the scale has to be known.
+    """
+    integers = node.elem_type(node.output(0) if node.op_type == "QuantizeLinear" else 0)
+    if not node.has_input(2) and integers in EIGHT_BITS:
+        node.set_input(2, node.op.const(np.zeros(node.need_shape(1)), integers))
