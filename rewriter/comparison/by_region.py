@@ -98,7 +98,7 @@ def _judge_all(groups: list[_Group], judge: _Judge, budget: Budget) -> tuple[lis
         if number >= MAX_PIECES:
             pieces.append(group.piece("not compared", f"only the first {MAX_PIECES:,} distinct changes are"))
         elif budget.is_over:
-            pieces.append(group.piece("not compared", f"those before it took {budget}"))
+            pieces.append(group.piece("not compared", f"those before it took {budget.clock:.3g} s of processor time"))
         else:
             found = judge.verdict(group.region, budget.part(min(len(groups), MAX_PIECES) - number))
             runtimes |= {found.runtime} - {""}

@@ -87,7 +87,7 @@ class Fitting:
             return self._ways.go(way, node)
         refusing = self._refusing(node)
         if not refusing:
-            return False
+            return self._notes.outcome.of_numbers and self._ways.assume_numbers(node)
         if self._ways.store_operands(node) or self._ways.leave_out(node):
             return True
         if self._adapt(node, refusing):

@@ -61,7 +61,11 @@ def find_profile(name: str, parameter: str = "--for", python: str = "") -> Profi
     if not named.release:
         named = named._replace(release=_newest_named(named, given))
         remark = f"no release of {named.title} was named: {named.release} is taken, the newest that is known"
-    return _profile(named, _release(named, given), given, remark)
+    release = _release(named, given)
+    counts_itself = named.product is None or named.product.releases is None
+    if counts_itself and release[0] > _TIMES_THE_NEWEST * max(_newest(named.runtime)[0], 1):
+        raise _unknown(named, given)
+    return _profile(named, release, given, remark)
 
 
 def profile_file(name: str) -> str:
@@ -184,12 +188,9 @@ def _known(named: Named) -> str:
 def _inside(named: Named, release: Release, given: str) -> tuple[Release, ...]:
     """The releases of the runtime that may be in the one that was named.
 
-    Raises: ArgumentError for a product's releases before any that is known, as they need not have the runtime, and for numbers that
-    are no release.
+    Raises: ArgumentError for a product's releases before any that is known, as they need not have the runtime.
     """
     if named.product is None or named.product.releases is None:
-        if release[0] > _TIMES_THE_NEWEST * max(_newest(named.runtime)[0], 1):
-            raise _unknown(named, given)
         return (release,)
     near = _near(named.product, release)
     if not near or near[0][: len(release)] > release:

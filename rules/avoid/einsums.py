@@ -8,6 +8,8 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
+_WITHOUT = "write the equation without an ellipsis"
+
 
 @avoid("Einsum with capital letters", "Einsum", opset=12)
 def use_small_letters(node: Node) -> None:
@@ -28,26 +30,29 @@ def use_small_letters(node: Node) -> None:
 def name_all_axes(node: Node) -> None:
     """The axes behind an ellipsis get letters, and an output that the equation does not state is stated.
 
-    It is exact for all types. The ranks have to be known, and axes that are repeated are refused.
+    It is exact for all types. The ranks have to be known, and axes that may have to be repeated are refused.
     """
     equation = str(node.attr("equation")).replace(" ", "")
     if "..." not in equation:
         return
-    terms = equation.partition("->")[0].split(",")
-    free = [letter for letter in ascii_letters if letter not in equation]
+    given, arrow, result = equation.partition("->")
+    terms = given.split(",")
     hidden = [node.need_rank(index) - len(term.replace("...", "")) if "..." in term else 0 for index, term in enumerate(terms)]
+    free = [letter for letter in ascii_letters if letter not in equation]
     letters = "".join(free[: max(hidden)])
-    if len(letters) < max(hidden):
-        raise Unconvertible(f"it has {max(hidden)} axes behind an ellipsis, and {len(free)} letters are left")
-    seen: dict[str, object] = {}
-    for index, (term, count) in enumerate(zip(terms, hidden, strict=True)):
-        terms[index] = term.replace("...", letters[len(letters) - count :])
-        for axis, letter in enumerate(terms[index]):
-            length = node.dimension(axis, index)
-            if letter in letters and (length is None or seen.setdefault(letter, length) != length):
-                raise Unconvertible("axes behind an ellipsis may have to be repeated", "write the equation without an ellipsis")
-    _, arrow, result = equation.partition("->")
+    if len(letters) < max(hidden) or (arrow and "..." not in result):
+        raise Unconvertible("it has more axes behind an ellipsis than letters are left, or leaves them out", _WITHOUT)
+    named = [term.replace("...", letters[len(letters) - count :]) for term, count in zip(terms, hidden, strict=True)]
+    _require_same_lengths(node, named, letters)
     if not arrow:
         every = "".join(terms)
-        result = "..." + "".join(sorted(letter for letter in set(every) - {*letters} if every.count(letter) == 1))
-    node.set_attr("equation", f"{','.join(terms)}->{result.replace('...', letters)}")
+        result = "..." + "".join(sorted(letter for letter in set(every) - {"."} if every.count(letter) == 1))
+    node.set_attr("equation", f"{','.join(named)}->{result.replace('...', letters)}")
+
+
+def _require_same_lengths(node: Node, terms: list[str], letters: str) -> None:
+    """Raises Unconvertible where one of the letters may stand for axes of several lengths."""
+    for letter in letters:
+        lengths = [node.dimension(term.index(letter), index) for index, term in enumerate(terms) if letter in term]
+        if len(lengths) > 1 and (None in lengths or len({*lengths}) > 1):
+            raise Unconvertible("axes behind an ellipsis may have to be repeated", _WITHOUT)

@@ -176,7 +176,7 @@ def repeat_by_concat(node: Node) -> None:
         raise Unconvertible(f"the repeats '{node.input(1)}' are computed at run time", "make them a constant")
     for axis, count in reversed(list(enumerate(repeats.tolist()))):
         if not 0 < count <= _MOST_TURNS:
-            raise Unconvertible(f"it repeats an axis {count} times", "let the model use Expand")
+            raise Unconvertible(f"it repeats an axis {count} times", "choose another runtime")
         if count > 1:
             value = node.op.Concat(*[value] * count, axis=axis)
     if value != node.input(0):
@@ -187,7 +187,7 @@ def repeat_by_concat(node: Node) -> None:
 def state_threshold(node: Node) -> None:
     """An iou_threshold that is absent, or 0, becomes the smallest normal number.
 
-    It is exact: no two boxes overlap by less. A threshold that is computed at run time is taken to be more than 0.
+    It is exact, unless boxes overlap by less than that. A threshold that is computed at run time is taken to be more than 0.
     """
     threshold = node.constant(3) if node.has_input(3) else np.zeros(1)
     if threshold is None or threshold.any() or not node.has_input(2):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.quantized import EIGHT_BITS, of_each
-from ..shared.real_products import convolve_real_numbers, multiply_real_numbers
+from ..shared.real_products import convolve_real_numbers, may_be_real, multiply_real_numbers
 
 
 @avoid("Quantized product with a scale for each channel", "QLinearConv", opset=13, exact=False)
@@ -20,8 +21,7 @@ def convolve_real(node: Node) -> None:
 
     It is exact but for results in the middle between two steps, which may be one step apart. The number of scales has to be known.
     """
-    if of_each(node, 4):
-        node.rounds = True
+    if _has_several_scales(node):
         convolve_real_numbers(node)
 
 
@@ -31,9 +31,20 @@ def multiply_real(node: Node) -> None:
 
     It is exact but for results in the middle between two steps, which may be one step apart. The number of scales has to be known.
     """
-    if of_each(node, 4):
-        node.rounds = True
+    if _has_several_scales(node):
+        if node.need_rank(3) < 2:
+            raise Unconvertible("it has several scales for a vector", "correct the model")
         multiply_real_numbers(node)
+
+
+def _has_several_scales(node: Node) -> bool:
+    """Whether it does. Raises Unconvertible where that is not known, or where they are not those of columns."""
+    if of_each(node, 1) == of_each(node, 4) == 0:
+        return False
+    if not may_be_real(node):
+        raise Unconvertible("nothing shows that its scales are float, and those of columns", "store the scales in the model")
+    node.rounds = True
+    return True
 
 
 @avoid("Quantization without a zero point", ("QuantizeLinear", "DequantizeLinear"), opset=10)

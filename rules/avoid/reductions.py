@@ -5,7 +5,8 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 
 from __future__ import annotations
 
-from onnx import TensorProto
+import numpy as np
+from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible, Undecided
@@ -23,6 +24,7 @@ _ROUNDED = ("ReduceL2", "ReduceLogSumExp", "ReduceMean")
 """Reductions whose result for integers is rounded, and which take that of the step before."""
 _MOST_BETWEEN = 2
 """The nodes at most between an L2 norm and the division by it, which limit or expand it."""
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
 
 
@@ -129,7 +131,8 @@ def reduce_in_steps(node: Node) -> None:
 def compute_single_elements(node: Node) -> None:
     """What the node makes of single elements is written without a reduction: Abs, Log, or a product.
 
-    It is exact for all types, but for the last bits of Log. Lengths that are not known are taken to be more than 1.
+    It is exact for all types, but for the last bits of Log, and where a square overflows. Lengths that are not known are taken to
+    be more than 1.
     """
     axes, rank = _named_axes(node), node.rank()
     if not axes or rank is None or any(node.dimension(axis) != 1 for axis in axes):
@@ -147,7 +150,8 @@ def compute_single_elements(node: Node) -> None:
 def subtract_largest(node: Node) -> None:
     """The largest number is subtracted before Exp, and added again.
 
-    It is right up to the last bits, but where all numbers are -infinity. The axes have to be constant.
+    It is right up to the last bits, also where the largest is infinite: then the largest number of the type is subtracted. The axes
+    have to be constant.
     """
     axes = _named_axes(node)
     if axes is None and node.has_input(1):
@@ -155,7 +159,12 @@ def subtract_largest(node: Node) -> None:
     if not axes and node.attr("noop_with_empty_axes", 0):
         return
     op, data, all_axes = node.op, node.input(0), axes or [*range(node.need_rank())]
+    kind = node.need_elem_type()
+    limits = np.finfo(helper.tensor_dtype_to_np_dtype(kind)) if kind in _FLOATS else None
+    if limits is None:
+        raise Unconvertible("it adds powers of integers", "choose another runtime")
     largest = _reduce(op, "ReduceMax", data, all_axes, 1)
+    largest = op.Clip(largest, op.const(limits.min, kind), op.const(limits.max, kind))
     powers = _reduce(op, "ReduceSum", op.Exp(op.Sub(data, largest)), all_axes, 1)
     value = op.Add(op.Log(powers), largest)
     node.give(value if node.attr("keepdims", 1) else op.Squeeze(value, op.int64(all_axes)))

@@ -419,6 +419,8 @@ def pad_before_one_element(node: Node) -> None:
     It is exact for all types and lengths, where the padding is stated.
     """
     pads = node.attr("pads", [])
-    kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
-    if any(pads) and all(length == 1 for length in kernel) and node.attr("auto_pad", "NOTSET") == "NOTSET":
+    if not any(pads) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    kernel = node.attr("kernel_shape") or node.need_shape(1)[2:]
+    if all(length == 1 for length in kernel):
         _pad(node, pads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...rewriter.engine.registry import express, of_numbers
+from ...rewriter.engine.registry import of_numbers
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
 from ...rewriter.opsets.facts import Kind, Role, Work
@@ -36,14 +36,15 @@ def weights_are_numbers(node: Node) -> None:
         node.give(node.op.const(np.zeros([1] * rank, bool), bool))
 
 
-@express("Where", opset=13)
+@of_numbers("Where", opset=13)
 def constant_choice(node: Node) -> None:
     """A Where whose condition is the same for all elements, in every run, is the operand that it chooses."""
     condition = node.constant(0)
     if condition is None or not condition.size or not (condition == condition.flat[0]).all():
         return
     chosen = node.input(1 if condition.flat[0] else 2)
-    if node.need_shape(chosen) == node.need_shape(node.output(0)):
+    shape = node.shape(chosen)
+    if shape is not None and None not in shape and shape == node.shape(node.output(0)):
         node.give(chosen)
 
 
@@ -57,7 +58,7 @@ def _rows_have_numbers(softmax: Node) -> bool:
     if scores is not None and scores.op_type == "Add":
         for index in (0, 1):
             mask = scores.constant(index)
-            if mask is not None and mask.ndim and (mask < np.inf).all() and np.isfinite(mask).any(axis=-1).all():
+            if mask is not None and mask.ndim and (mask < np.inf).all() and _is_moderate(mask).any(axis=-1).all():
                 return _is_a_number(scores, scores.input(1 - index))
     return _is_a_number(softmax, softmax.input(0))
 
@@ -66,7 +67,7 @@ def _is_a_number(reader: Node, name: str, depth: int = _DEEPEST) -> bool:
     """Whether the value holds numbers alone: it adds, multiplies, moves or chooses among products and stored numbers."""
     value, maker = reader.constant(name), reader.maker(name)
     if value is not None:
-        return bool(np.isfinite(value).all())
+        return bool(_is_moderate(value).all())
     if maker is None or not depth:
         return False
     fact = facts.of(maker.op_type)
@@ -79,3 +80,10 @@ def _is_a_number(reader: Node, name: str, depth: int = _DEEPEST) -> bool:
     else:
         return False
     return bool(operands) and all(_is_a_number(maker, operand, depth - 1) for operand in operands)
+
+
+def _is_moderate(value: np.ndarray) -> np.ndarray:
+    """Which elements are numbers to which a product can be added. The lowest of float16 is not: a few tens less are -infinity."""
+    if value.dtype == np.float16:
+        return np.abs(value) <= np.finfo(np.float16).max / 2
+    return np.isfinite(value)

@@ -91,6 +91,7 @@ def pool_integers(node: Node) -> None:
 @contrib("QLinearConvTranspose", opset=13, steps=True, domain=_CHANNELS_LAST)
 def spread_integers(node: Node) -> None:
     """The node becomes DequantizeLinear, ConvTranspose and QuantizeLinear between Transposes."""
+    node.need_shape(4)
     if of_each(node, 4) != 0 and node.attr("group", 1) != 1:
         raise Unconvertible(
             "QLinearConvTranspose of com.ms.internal.nhwc has several groups, and scales of which nothing says how they lie",

@@ -21,7 +21,7 @@ def convolve_real_numbers(node: Node) -> None:
 
     It stays where its types, or how many scales it has, are others than those of 8-bit integers, or are not known.
     """
-    if not _may_be_real(node):
+    if not may_be_real(node):
         return
     operands = [dequantized(node, 0, 1, 2), _in_columns(node, 3, axis=0)]
     if node.has_input(8):
@@ -42,7 +42,7 @@ def multiply_real_numbers(node: Node) -> None:
     """A QLinearMatMul becomes DequantizeLinear of both matrices, MatMul and QuantizeLinear, unless its types or scales are others
     than `convolve_real_numbers` says, or not known.
     """
-    if not _may_be_real(node):
+    if not may_be_real(node):
         return
     rank = node.rank(3)
     if of_each(node, 4) and (rank is None or rank < 2):
@@ -61,7 +61,7 @@ def linear_in_real_numbers(node: Node) -> str:
     return node.op.Gemm(*operands, alpha=factor, beta=factor, transA=node.attr("transA", 0) or None, transB=b_is_turned)
 
 
-def _may_be_real(node: Node) -> bool:
+def may_be_real(node: Node) -> bool:
     """Whether the integers have 8 bits, the scales are float, and there is one of them but for each column of the weights."""
     kinds = [node.elem_type(0), node.elem_type(3), node.elem_type(node.output(0))]
     scales = [node.elem_type(index) for index in (1, 4, 6)]

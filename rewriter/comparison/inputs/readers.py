@@ -127,6 +127,7 @@ class Readings(NamedTuple):
     `by_input`: the reading of each graph input. `computed`: for each graph output, the inputs whose values it depends on. `nodes`:
     the number of nodes in the main graph. `has_halves`: whether the model computes in 16-bit floats anywhere. `spread`: the graph
     outputs in which no specification says where NaN and infinities are, since elements were multiplied by weights that may be 0.
+    `guarded`: those that depend on an IsNaN.
     """
 
     by_input: Mapping[str, Reading]
@@ -134,6 +135,7 @@ class Readings(NamedTuple):
     nodes: int = 0
     has_halves: bool = False
     spread: frozenset[str] = frozenset()
+    guarded: frozenset[str] = frozenset()
 
 
 NO_READINGS = Readings({}, {})
@@ -147,8 +149,8 @@ def readings(model: ModelProto) -> Readings:
     walk = _Walk(model)
     walk.graph(model.graph)
     computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
-    spread = frozenset(walk.spread.intersection(computed))
-    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph), spread)
+    spread, guarded = (frozenset(names.intersection(computed)) for names in (walk.spread, walk.guarded))
+    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph), spread, guarded)
 
 
 def _has_halves(graph: GraphProto) -> bool:
@@ -210,6 +212,7 @@ class _Walk:
         self.found = {value.name: Reading() for value in model.graph.input}
         self.sources: dict[str, _Sources] = {value.name: {value.name: True} for value in model.graph.input}
         self.spread: set[str] = set()
+        self.guarded: set[str] = set()
         self._dims: dict[str, tuple[Dim, ...]] = {}
         self._kinds: dict[str, int] = {}
         self._constants: dict[str, list[float]] = {}
@@ -246,6 +249,8 @@ class _Walk:
             handed_on.update(dict.fromkeys(self.sources.get(name, {}), False))
         if _spreads(node, fact) or not self.spread.isdisjoint((*node.input, *_results(node))):
             self.spread.update(filter(None, node.output))
+        if node.op_type == "IsNaN" or not self.guarded.isdisjoint((*node.input, *_results(node))):
+            self.guarded.update(filter(None, node.output))
         if handed_on:
             self.sources.update(dict.fromkeys(filter(None, node.output), handed_on))
 
@@ -271,8 +276,9 @@ class _Walk:
             for value, name in zip(graph.input, fed, strict=False):
                 if name in self.sources:
                     self.sources[value.name] = self.sources[name]
-                if name in self.spread:
-                    self.spread.add(value.name)
+                for names in (self.spread, self.guarded):
+                    if name in names:
+                        names.add(value.name)
             self.graph(graph)
 
     def _read(self, node: NodeProto, fact: Fact, index: int, reading: Reading, as_it_is: bool) -> None:

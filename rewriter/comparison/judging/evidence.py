@@ -71,8 +71,6 @@ class Evidence:
         outputs in which no specification says where they are. A difference that the other runtime could only confirm at a price
         beyond the budget counts as one that it does not run.
         """
-        if self._tolerance.of_numbers:
-            runs = [run for run in runs if run.decides != "odd"]
         may_overflow = has_halves and self._tolerance.inexact
         deciding = [run for run in runs if run.decides]
         other = other_engine(engine)

@@ -53,8 +53,8 @@ class Tolerance:
     terms). With `like_bfloat16` (only the original rounds to bfloat16), the bounds of bfloat16 hold for other floats too.
     With `steps`
     (the original rounds to the steps of a quantization in a way of its own), integers of 8 bits may be one apart, and floats may
-    differ by OF_STEPS of the largest one. With `of_numbers`, samples of NaN and infinities do not count.
-    `rtol_of` and `atol_of`, output name → bound, take precedence.
+    differ by OF_STEPS of the largest one. With `of_numbers`, NaN and infinities do not count in outputs
+    that depend on an IsNaN. `rtol_of` and `atol_of`, output name → bound, take precedence.
     """
 
     rtol: float | None = None

@@ -391,6 +391,28 @@ CANNOT = {
         "the repeats 'r' are computed at run time",
     ),
     "many": ("Tile", "(float[2] x) => (float[0] y) <int64[1] r = {0}> { y = Tile(x, r) }", "it repeats an axis 0 times"),
+    "scales of rows": (
+        "Quantized product with a scale for each channel",
+        "(uint8[1,2,2] x, int8[1,2,3] w) => (uint8[1,2,3] y) <float s = {0.1}, uint8 p = {3}, float[1,1,3] r = {0.1,0.2,0.3}, "
+        "int8[1,1,3] z = {0,0,0}> { y = QLinearMatMul(x, s, p, w, r, z, s, p) }",
+        "nothing shows that its scales are float, and those of columns",
+    ),
+    "a vector": (
+        "Quantized product with a scale for each channel",
+        "(uint8[1,2] x, int8[2] w) => (uint8[1] y) <float s = {0.1}, uint8 p = {3}, float[2] r = {0.1,0.2}, int8[2] z = {0,0}> "
+        "{ y = QLinearMatMul(x, s, p, w, r, z, s, p) }",
+        "it has several scales for a vector",
+    ),
+    "integers": (
+        "ReduceLogSumExp of large numbers",
+        "(int32[2,3] x) => (int32[2,1] y) { y = ReduceLogSumExp<axes=[1]>(x) }",
+        "it adds powers of integers",
+    ),
+    "left out": (
+        "Einsum with an ellipsis",
+        '(float[2,3,3] x) => (float[3,3] y) { y = Einsum<equation="...ij->ij">(x) }',
+        "it has more axes behind an ellipsis than letters are left, or leaves them out",
+    ),
     "spread": (
         "Einsum with an ellipsis",
         '(float[1,3] x, float[2,3] z) => (float[2,3] y) { y = Einsum<equation="...i,...i->...i">(x, z) }',

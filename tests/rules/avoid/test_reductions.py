@@ -94,7 +94,8 @@ REWRITES = [
         "ReduceLogSumExp of large numbers",
         18,
         "g (float[2,3] x) => (float[2] y) <int64[1] a = {1}> { y = ReduceLogSumExp<keepdims = 0>(x, a) }",
-        """<int64[1] axes = {1}> { largest = ReduceMax <keepdims = 1> (x, axes) less = Sub (x, largest) powers = Exp (less)
+        """<int64[1] axes = {1}, float least = {-3.4028235e+38}, float most = {3.4028235e+38}> {
+        unlimited = ReduceMax <keepdims = 1> (x, axes) largest = Clip (unlimited, least, most) less = Sub (x, largest) powers = Exp (less)
         sum = ReduceSum <keepdims = 1> (powers, axes) log = Log (sum) all = Add (log, largest) y = Squeeze (all, axes) }""",
     ),
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fitting import for_a_list, refused_for
 from helpers import model, run
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 
 from split_rewrite import rewriter
+from split_rewrite.rewriter.engine.registry import simplify
+from split_rewrite.rewriter.graph.node import Node
 
 HALF_HIDDEN = np.array([[0, -np.inf, -1], [-np.inf, 2, -np.inf]], np.float32)
 HIDDEN = np.array([[0, -np.inf, -1], [-np.inf, -np.inf, -np.inf]], np.float32)
@@ -27,6 +30,16 @@ def attention(scores: str, mask: np.ndarray = HALF_HIDDEN, *, ending: str = "b =
     return proto
 
 
+def half(scores: str) -> ModelProto:
+    """The same in float16, with a row of the lowest number."""
+    proto = attention(scores, np.array([[0, -65504, 0], [-65504, -65504, -65504]], np.float16))
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.elem_type = TensorProto.FLOAT16
+    for tensor in proto.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), tensor.name))
+    return proto
+
+
 REFUSED = {
     "a row that is hidden as a whole": attention("s = Add(p, mask)", HIDDEN),
     "a mask with NaN": attention("s = Add(p, mask)", np.full((2, 3), np.nan, np.float32)),
@@ -37,6 +50,7 @@ REFUSED = {
     "a Softmax along columns": attention("s = Add(p, mask) w = Softmax <axis = 0> (s)"),
     "another number than the Softmax": attention("s = Add(p, mask)", ending="b = IsNaN(w) r = Where(b, zero, x)"),
     "a guard of something else": attention("s = Add(p, mask)", ending="b = IsNaN(s) r = Where(b, zero, w)"),
+    "a row of the lowest numbers": half("s = Add(p, mask)"),
     "a guard that is read twice": attention("s = Add(p, mask)", ending="b = IsNaN(w) t = Where(b, zero, w) r = Where(b, t, w)"),
 }
 
@@ -51,7 +65,7 @@ REWRITES = [
         "guards.weights_are_numbers",
         ALLOWED,
         attention("s = Add(p, mask)"),
-        ["MatMul", "Add", "Softmax", "Where", "MatMul"],
+        ["MatMul", "Add", "Softmax", "MatMul"],
     ),
     (
         "guards.constant_choice",
@@ -92,3 +106,29 @@ def test_rewrites(rule: str, allowed: list[str], original: ModelProto, operators
 )
 def test_only_a_constant_choice_of_the_whole_shape_goes(text: str, tmp_path: Path) -> None:
     assert "Where 't' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Add"], model(text, 13))
+
+
+def test_a_batch_may_be_open_and_nodes_are_compared(tmp_path: Path) -> None:
+    proto = attention("s = Add(mask, p)", HALF_HIDDEN[:1])
+    for value in (proto.graph.input[0], proto.graph.input[2], proto.graph.output[0]):
+        value.type.tensor_type.shape.dim[0].dim_param = "N"
+    result = rewriter.convert_version(proto, options=for_a_list(tmp_path, ALLOWED), compare="nodes")
+    assert [node.op_type for node in result.model.graph.node] == ["MatMul", "Add", "Softmax", "MatMul"]
+    assert result.report.comparison is not None and result.report.comparison.status == "equal"
+
+
+@simplify("Abs", opset=13)
+def limited(node: Node) -> None:
+    """A wrong rule, which loses infinities."""
+    op = node.op
+    node.become.Min(op.Max(node.input(0), op.Neg(node.input(0))), op.const(1e30, node.need_elem_type()))
+
+
+def test_infinities_count_where_no_guard_was(tmp_path: Path) -> None:
+    proto = attention("s = Add(p, mask)")
+    proto.graph.node.add(op_type="Abs", input=["x"], output=["z"])
+    proto.graph.output.add().CopyFrom(proto.graph.input[2])
+    proto.graph.output[1].name = "z"
+    options = for_a_list(tmp_path, [*ALLOWED, "Abs", "Max", "Min", "Neg"])
+    with pytest.raises(rewriter.CompareError, match=r"output 'z' differs"):
+        rewriter.convert_version(proto, options=replace(options, rules=[limited]), compare="required")
