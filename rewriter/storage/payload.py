@@ -169,6 +169,8 @@ def external_entries(tensor: TensorProto) -> dict[str, str]:
     """The external data entries of `tensor`: key → value."""
     entries: dict[str, str] = {}
     for entry in tensor.external_data:
+        if not isinstance(entry.key, str) or not isinstance(entry.value, str):  # protobuf hands on bytes that are not text
+            raise InvalidModelError(f"{label(tensor)}: its external data has an entry that is not UTF-8")
         if entry.key in entries:
             raise InvalidModelError(f"{label(tensor)}: its external data has two entries '{entry.key}'")
         entries[entry.key] = entry.value

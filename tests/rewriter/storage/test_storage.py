@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import onnx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto
@@ -135,6 +136,16 @@ def with_external_data() -> ModelProto:
 
 
 SOUND = {make.__name__: make().SerializeToString() for make in (runnable, everywhere, with_external_data)}
+
+
+def test_a_location_that_is_not_text_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "model.onnx"
+    source.write_bytes(SOUND["with_external_data"].replace(b"w.bin", b"\x80.bin", 1))
+    with (
+        pytest.raises(SplitRewriteError, match=r"its external data has an entry that is not UTF-8"),
+        stage(scan(source), tmp_path / "out.onnx", "auto"),
+    ):
+        pass
 
 
 @SETTINGS
