@@ -84,10 +84,13 @@ def widen(node: Node) -> None:
 
 @avoid("Stored value that another operator reads", EVERY_OPERATOR, opset=9)
 def store_apart(node: Node) -> None:
-    """A stored operand that nodes of other operators read, too, is stored once more, for this node alone.
+    """A stored operand that nodes of other operators read, too, is stored once more, for this node alone. So is what is added to a
+    MatMul, which a runtime may read as an operand of that.
 
     It is exact for all types.
     """
+    if node.op_type == "Add" and not _adds_to_product(node):
+        return
     for position in range(len(node.inputs)):
         value = node.constant(position)
         if value is not None and _is_stored(node, position) and _is_read_otherwise(node, node.input(position)):
@@ -97,7 +100,14 @@ def store_apart(node: Node) -> None:
 def _is_read_otherwise(node: Node, name: str) -> bool:
     """Whether a node of another operator reads the value, too."""
     graph = node.graph
-    return not graph.is_read_once(name) and any(reader.op_type != node.op_type for reader in graph.readers(name))
+    if graph.is_read_once(name):
+        return False
+    return node.op_type == "Add" or any(reader.op_type != node.op_type for reader in graph.readers(name))
+
+
+def _adds_to_product(node: Node) -> bool:
+    makers = [node.maker(index) for index in (0, 1)]
+    return any(maker is not None and maker.op_type == "MatMul" for maker in makers)
 
 
 def _spells_integers(node: Node) -> bool:

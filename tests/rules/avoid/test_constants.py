@@ -57,6 +57,13 @@ REWRITES = [
         "{ m = Mul(x, other) y = LayerNormalization(m, own) }",
     ),
     (
+        "constants.store_apart",
+        "Stored value that another operator reads",
+        13,
+        "g (float[2,3] x, float[3,3] w) => (float[2,3] y) <float[3] b = {1, 2, 3}> { a = Add(x, b) m = MatMul(a, w) y = Add(m, b) }",
+        "<float[3] b = {1, 2, 3}, float[3] own = {1, 2, 3}> { a = Add(x, b) m = MatMul(a, w) y = Add(m, own) }",
+    ),
+    (
         "constants.widen",
         "Constant of bool, or of 8 or 16 bits",
         13,
