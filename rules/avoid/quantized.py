@@ -42,7 +42,9 @@ def _has_several_scales(node: Node) -> bool:
     if of_each(node, 1) == of_each(node, 4) == 0:
         return False
     if not may_be_real(node):
-        raise Unconvertible("nothing shows that its scales are float, and those of columns", "store the scales in the model")
+        raise Unconvertible(
+            "nothing shows that its scales are float, and one for all or a vector of one for each column", "write them so"
+        )
     node.rounds = True
     return True
 

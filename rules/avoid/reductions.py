@@ -160,9 +160,9 @@ def subtract_largest(node: Node) -> None:
         return
     op, data, all_axes = node.op, node.input(0), axes or [*range(node.need_rank())]
     kind = node.need_elem_type()
-    limits = np.finfo(helper.tensor_dtype_to_np_dtype(kind)) if kind in _FLOATS else None
-    if limits is None:
+    if kind not in _FLOATS:
         raise Unconvertible("it adds powers of integers", "choose another runtime")
+    limits = np.finfo(helper.tensor_dtype_to_np_dtype(kind))
     largest = _reduce(op, "ReduceMax", data, all_axes, 1)
     largest = op.Clip(largest, op.const(limits.min, kind), op.const(limits.max, kind))
     powers = _reduce(op, "ReduceSum", op.Exp(op.Sub(data, largest)), all_axes, 1)

@@ -395,7 +395,7 @@ CANNOT = {
         "Quantized product with a scale for each channel",
         "(uint8[1,2,2] x, int8[1,2,3] w) => (uint8[1,2,3] y) <float s = {0.1}, uint8 p = {3}, float[1,1,3] r = {0.1,0.2,0.3}, "
         "int8[1,1,3] z = {0,0,0}> { y = QLinearMatMul(x, s, p, w, r, z, s, p) }",
-        "nothing shows that its scales are float, and those of columns",
+        "nothing shows that its scales are float, and one for all or a vector of one for each column",
     ),
     "a vector": (
         "Quantized product with a scale for each channel",
