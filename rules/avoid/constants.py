@@ -84,10 +84,9 @@ def widen(node: Node) -> None:
 
 @avoid("Stored value that another operator reads", EVERY_OPERATOR, opset=9)
 def store_apart(node: Node) -> None:
-    """A stored operand that nodes of other operators read, too, is stored once more, for this node alone. So is what is added to a
-    MatMul, which a runtime may read as an operand of that.
+    """A stored operand that nodes of other operators read, too, is stored once more, for this node alone.
 
-    It is exact for all types.
+    So is what is added to a MatMul, which a runtime may read as an operand of that. It is exact for all types.
     """
     if node.op_type == "Add" and not _adds_to_product(node):
         return

@@ -210,6 +210,15 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "linked.onnx": linked,
     "placeless.onnx": sizes(data_location=1, external_data=[onnx.StringStringEntryProto(key="offset", value="0")]),
     "placed_twice.onnx": external(("location", "data.bin"), ("location", "data.bin")),
+    "no_place.onnx": with_initializer(
+        TensorProto(
+            name="w",
+            dims=[4],
+            data_type=1,
+            data_location=1,
+            external_data=[onnx.StringStringEntryProto(key="location", value="w.bin")],
+        )
+    ).replace(b"w.bin", b"\xff.bin"),
     "no_offset.onnx": external(("location", "data.bin"), ("offset", "x")),
     "beyond.onnx": external(("location", "data.bin"), ("offset", "8")),
     "misfit.onnx": external(("location", "data.bin"), ("length", "8")),

@@ -98,6 +98,7 @@ UNREADABLE: dict[str, Row] = {
         "linked.onnx o.onnx", "tensor 'w': data file 'link': link is a symbolic link; put the file itself into the model's folder"
     ),
     "data-without-a-place": Row("placeless.onnx o.onnx", "tensor 's': its external data has no location"),
+    "data-at-no-text": Row("no_place.onnx o.onnx", "tensor 'w': its external data has an entry that is not UTF-8"),
     "data-placed-twice": Row("placed_twice.onnx o.onnx", "tensor 'w': its external data has two entries 'location'"),
     "data-at-no-number": Row("no_offset.onnx o.onnx", "tensor 'w': the offset of its external data is 'x', not a byte count"),
     "data-beyond-the-end": Row("beyond.onnx o.onnx", "tensor 'w': needs bytes 8 to 24 of data file 'data.bin', which has 16"),
