@@ -203,6 +203,8 @@ def _require_taken(what: str, tensor: TypeProto.Tensor, profile: Profile, needs_
     limits, kind, rank = profile.facts.interface, elem_type_name(tensor.elem_type), len(tensor.shape.dim)
     if what == "input" and kind in limits.input_types_refused:
         raise Unconvertible(f"{profile.title} takes no inputs of type {kind}", "let the model take another type, and cast it")
+    if what == "output" and kind in limits.output_types_refused:
+        raise Unconvertible(f"{profile.title} gives no outputs of type {kind}", "let the model give another type")
     if needs_shape and tensor.HasField("shape") and rank < limits.rank_min:
         raise Unconvertible(
             f"{profile.title} gives {what}s of {rank} dimension{'s' * (rank != 1)} another shape",

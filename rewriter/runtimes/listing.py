@@ -102,8 +102,9 @@ def _needs_of(facts: ReleaseFacts) -> Iterator[str]:
         yield f"fixed shapes{static}: --overwrite-input-shape sets those that are open"
     if facts.interface.rank_min:
         yield f"inputs and outputs of at least {facts.interface.rank_min} dimensions"
-    if facts.interface.input_types_refused:
-        yield f"inputs of other types than {', '.join(sorted(facts.interface.input_types_refused))}"
+    for what in ("input", "output"):
+        if types := facts.interface.types_refused(what):
+            yield f"{what}s of other types than {', '.join(sorted(types))}"
     if facts.functions_refused:
         yield "models without local functions: --for inlines them"
     if facts.external_data_refused:

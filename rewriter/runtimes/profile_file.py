@@ -333,7 +333,8 @@ def _interface(value: object, where: str) -> InterfaceLimits:
         raise ValueError(f'{where}: write interface = {{ rank_min = 2, input_types_refused = ["bool"] }}')
     where = f"{where}: interface"
     _require_keys(value, set(InterfaceLimits._fields), where)
-    return InterfaceLimits(_number(value, "rank_min", where) or 0, _types(value, "input_types_refused", where))
+    types = (_types(value, key, where) for key in ("input_types_refused", "output_types_refused"))
+    return InterfaceLimits(_number(value, "rank_min", where) or 0, *types)
 
 
 def _allowed_operators(entry: Mapping[str, Any], where: str) -> frozenset[str] | None:

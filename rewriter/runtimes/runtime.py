@@ -30,14 +30,23 @@ class OpsetRange(NamedTuple):
 
 
 class InterfaceLimits(NamedTuple):
-    """What a runtime refuses of the inputs and outputs of a model: fewer dimensions than `rank_min`, and types of inputs."""
+    """What a runtime refuses of the inputs and outputs of a model: fewer dimensions than `rank_min`, and element types."""
 
     rank_min: int = 0
     input_types_refused: frozenset[str] = frozenset()
+    output_types_refused: frozenset[str] = frozenset()
+
+    def types_refused(self, what: str) -> frozenset[str]:
+        """The types that it refuses of each `what`, which is "input" or "output"."""
+        return self.input_types_refused if what == "input" else self.output_types_refused
 
     def both(self, other: InterfaceLimits) -> InterfaceLimits:
         """What one of the two refuses."""
-        return InterfaceLimits(max(self.rank_min, other.rank_min), self.input_types_refused | other.input_types_refused)
+        return InterfaceLimits(
+            max(self.rank_min, other.rank_min),
+            self.input_types_refused | other.input_types_refused,
+            self.output_types_refused | other.output_types_refused,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Absent attributes and inputs for which a runtime assumes another default than the specification, such as the axes of a Squeeze.
 
 https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__OneHot.html,
-https://onnx.ai/onnx/operators/onnx__Squeeze.html
+https://onnx.ai/onnx/operators/onnx__QLinearConv.html, https://onnx.ai/onnx/operators/onnx__Squeeze.html
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from onnx import defs, helper
 from ...rewriter.engine.registry import avoid
 from ...rewriter.graph.node import Node
 
-_WINDOWS = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
+_WINDOWS = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool", "QLinearConv")
 _WITH_DEFAULTS = {
     "LogSoftmax": ("axis",),
     "OneHot": ("axis",),
@@ -46,7 +46,8 @@ def state_window(node: Node) -> None:
 
     It is exact for all types. The size of the window has to be stated, or the shape of the weights known.
     """
-    kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
+    weights = 3 if node.op_type == "QLinearConv" else 1
+    kernel = node.attr("kernel_shape") or list(node.need_shape(weights)[2:])
     for name, value in (("kernel_shape", kernel), ("strides", [1] * len(kernel))):
         if not node.has_attr(name):
             node.set_attr(name, value)

@@ -303,6 +303,21 @@ class IsStatic(Condition):
 
 
 @dataclass(frozen=True)
+class IsKnown(Condition):
+    """`static = ["C"]`: a dimension, or a product of some, that is a number; the operand is the first one where none is named."""
+
+    text: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in _terms(self.text) if name)
+
+    def judge(self, site: Site) -> Finding:
+        found = _product(site, self.text)
+        return MET if found is None or isinstance(found, int) else against(f"the size {self.text} is open")
+
+
+@dataclass(frozen=True)
 class NotUnderstood(Condition):
     """A key that this program does not know."""
 
@@ -359,11 +374,15 @@ def _ranks(given: Any, where: str) -> Iterator[Condition]:
 def _dimensions(given: Any, where: str) -> Iterator[Condition]:
     for text, limit in _table(given, where).items():
         same = limit[1:] if isinstance(limit, str) and limit.startswith(_SAME) else ""
-        try:
-            list(_terms(f"{text}*{same}"))
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+        _require_terms(f"{text}*{same}", where)
         yield OfDimensions(text, Limit() if same else read_limit(limit, f"{where}: {text}"), same)
+
+
+def _require_terms(text: str, where: str) -> None:
+    try:
+        list(_terms(text))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def _constants(given: Any, where: str) -> Iterator[Condition]:
@@ -386,9 +405,14 @@ def _shapes(given: Any, where: str) -> Iterator[Condition]:
 
 
 def _static(given: Any, where: str) -> Iterator[Condition]:
-    if not isinstance(given, bool):
-        raise ValueError(f"{where}: write true or false")
-    return iter([IsStatic()] if given else [])
+    if isinstance(given, bool):
+        yield from [IsStatic()] if given else []
+        return
+    if not isinstance(given, list):
+        raise ValueError(f'{where}: write true, false, or a list of dimensions, such as ["C", "W.N"]')
+    for text in given:
+        _require_terms(str(text), where)
+        yield IsKnown(str(text))
 
 
 def _opset(given: Any, where: str) -> Iterator[Condition]:

@@ -70,6 +70,7 @@ def test_what_a_runtime_needs_of_a_model() -> None:
     assert "\nneeds fixed shapes of all nodes: --overwrite-input-shape sets those that are open\n" in about("qnn")
     text = about("opencv")
     assert "\nneeds inputs and outputs of at least 2 dimensions (in 4.12)\n" in text
-    assert "\nneeds inputs of other types than bool, uint16, uint32, uint64 (in 4.12)\n" in text
+    assert "\nneeds inputs of other types than bool, uint16, uint32, uint64, uint8 (in 4.12)\n" in text
+    assert "\nneeds outputs of other types than uint8 (in 4.12)\n" in text
     assert "\nneeds models without local functions: --for inlines them\n" in text
-    assert "\nneeds fixed shapes of Shape" in text and "\nneeds" not in about("hailo")
+    assert "\nneeds fixed shapes of Einsum, Shape" in text and "\nneeds" not in about("hailo")

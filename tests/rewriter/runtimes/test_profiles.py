@@ -203,12 +203,14 @@ def test_groups_say_what_all_releases_of_a_range_take(tmp_path: Path) -> None:
             r"output 'y' .*: NPU 1 gives outputs of 0 dimensions another shape",
         ),
         ("g (bool[4,1] x) => (float[4,1] y) { y = Cast<to = 1>(x) }", r"input 'x' .*: NPU 1 takes no inputs of type bool"),
+        ("g (float[4,1] x) => (int8[4,1] y) { y = Cast<to = 3>(x) }", r"output 'y' .*: NPU 1 gives no outputs of type int8"),
     ],
 )
 def test_the_interface_that_a_runtime_takes(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "npu.toml"
     release = '[[release]]\nfrom = "1"\nevidence = "by source"\n'
-    path.write_text(f'title = "NPU"\n{release}interface = {{ rank_min = 2, input_types_refused = ["bool"] }}\n')
+    types = 'input_types_refused = ["bool"], output_types_refused = ["int8"]'
+    path.write_text(f'title = "NPU"\n{release}interface = {{ rank_min = 2, {types} }}\n')
     with pytest.raises(UnconvertibleError, match=message):
         convert_version(model(text, 13), options=Options(for_runtimes=[str(path)]))
 
@@ -277,7 +279,7 @@ def test_between_two_known_releases_both_are_kept_to(name: str) -> None:
         assert (mine.ir_max or 99) <= (facts.ir_max or 99) and mine.functions_refused >= facts.functions_refused
         assert mine.operators_refused >= facts.operators_refused and mine.types_refused >= facts.types_refused
         assert mine.versions_refused >= facts.versions_refused and mine.interface.rank_min >= facts.interface.rank_min
-        assert mine.interface.input_types_refused >= facts.interface.input_types_refused
+        assert all(mine.interface.types_refused(what) >= facts.interface.types_refused(what) for what in ("input", "output"))
         assert facts.allowed is None or (mine.allowed is not None and _keeps_to(mine.allowed, facts.allowed))
         at = facts.releases.last if facts is before else facts.releases.first
         assert {quirk for quirk in profile.runtime.quirks if at in quirk.releases} <= set(profile.quirks)

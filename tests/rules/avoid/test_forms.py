@@ -228,6 +228,14 @@ FREE = {
         13,
         "(float[2,4] x) => (float[2,1] y) <int64[2,1] i = {0, 3}> { y = GatherElements<axis=1>(x, i) }",
     ),
+    "Unsqueeze of an open first axis": (
+        13,
+        "(float[N,3] x) => (float[N,1,3] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
+    ),
+    "Concat of an input of the model and a stored value": (
+        13,
+        "(float[2] x) => (float[4] y) <float[2] w = {1,2}> { r = Relu(x) y = Concat<axis=0>(r, w) }",
+    ),
     "Tile": (13, "(float[2] x) => (float[2] y) <int64[1] r = {1}> { y = Tile(x, r) }"),
     "NonMaxSuppression without a threshold of overlaps": (
         11,
