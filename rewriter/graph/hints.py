@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onnx import GraphProto, ValueInfoProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import shown_name
+from ..onnx_model.protos import reads, shown_name
 from ..opsets import type_protos
 from ..opsets.misinferred import may_lose_its_axis
 from .scope import Scope
@@ -123,14 +123,14 @@ def _joined(place: _Place, causes: list[_Cause]) -> _Cause:
 
 
 def _read_by(place: _Place) -> list[_Place]:
-    """The inputs of the node that makes the value. For an input of a subgraph, the inputs of the node that holds the subgraph."""
+    """What the node that makes the value reads, its subgraphs included; for an input of a subgraph, the node that holds it."""
     home, name = place
     node = home.producers.get(name)
     if node is None:
         if home.parent is None or home.origin is None or not home.parent.is_original:
             return []
         home, node = home.parent, home.parent.original_graph.node[home.origin[0]]
-    return [found for value in node.input if value and (found := _place(home, value)) is not None]
+    return [found for value in reads(node) if (found := _place(home, value)) is not None]
 
 
 def _is_opaque(place: _Place) -> bool:

@@ -1,7 +1,8 @@
-"""Operators that work element by element, with many operands, powers or casts to bool; and Gemm.
+"""Operators that work element by element, with many operands, powers, slopes, 8 bits or casts to bool; and Gemm.
 
 https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html,
-https://onnx.ai/onnx/operators/onnx__Cast.html
+https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/onnx__PRelu.html,
+https://onnx.ai/onnx/operators/onnx__Div.html
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
+from ..shared.quantized import EIGHT_BITS
 from ..shared.typed import FLOATING
 
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
@@ -54,6 +56,38 @@ def multiply(node: Node) -> None:
         raise Unconvertible("the exponent has more axes than the base", "make the exponent a scalar")
     base = node.input(0)
     node.become.Mul(node.op.Mul(base, base), base)
+
+
+@avoid("PRelu with a slope of one axis", "PRelu", opset=13)
+def add_axes_of_slope(node: Node) -> None:
+    """The slope gets leading axes of length 1, so that nothing takes it for one of channels.
+
+    It is exact for all types. The rank has to be known.
+    """
+    if node.rank(1) != 1 or node.shape(1) == (1,):
+        return
+    missing = node.need_rank() - 1
+    if missing > 1:
+        slope = node.constant(1)
+        ones = (1,) * missing
+        node.set_input(
+            1,
+            node.op.Unsqueeze(node.input(1), node.op.int64(list(range(missing))))
+            if slope is None
+            else node.op.const(slope.reshape(*ones, -1), slope.dtype),
+        )
+
+
+@avoid("Div of integers of 8 bits", "Div", opset=14)
+def divide_wider(node: Node) -> None:
+    """The operands become int32, and the quotient what they were.
+
+    It is exact for all types.
+    """
+    kind = node.need_elem_type()
+    if kind in EIGHT_BITS:
+        wide = [node.op.Cast(name, to=TensorProto.INT32) for name in node.inputs]
+        node.become.Cast(node.op.Div(*wide), to=kind)
 
 
 @avoid("Where that spreads its last operand", "Where", opset=9)

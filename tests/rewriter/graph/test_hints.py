@@ -20,6 +20,11 @@ HINTS = {
         "g (float[K] w, float[N,M] x) => (float[L] u, float y) { u = Relu (w)\n h = Relu (x)\n y = Det (h) }",
         (11, 10, "fix it with --overwrite-input-shape x:N,N"),
     ),
+    "what-a-branch-reads-decides": (
+        "g (float[N,M] x, bool c) => (float y) { h = If (c) <then_branch = t () => (float[N,M] a) { a = Relu (x) }, "
+        "else_branch = e () => (float[N,M] b) { b = Neg (x) }>\n y = Det (h) }",
+        (11, 10, "fix it with --overwrite-input-shape x:N,N"),
+    ),
     "fixed-inputs-do-not-help": (
         "g (float[2,3,4] x, int64[3] s) => (float[A,B,C] y) { t = Reshape (x, s)\n y = Det (t) }",
         (11, 10, "state its type with --declare t:float["),

@@ -284,3 +284,15 @@ def test_openvino_gets_no_transform_that_its_importer_refuses_or_computes_wrongl
     assert "STFT" not in [node.op_type for node in nodes]
     assert not [node for node in nodes if node.op_type == "DFT" and any(a.name == "onesided" and a.i for a in node.attribute)]
     assert result.report.comparison is not None and result.report.comparison.status == "equal"
+
+
+BRANCHES = """g (float[N,2] x, bool c) => (float[N,2] y) { y = If (c) <
+    then_branch = t () => (float[N,2] a) { a = Neg (x) }, else_branch = e () => (float[N,2] b) { b = Mul (x, x) }> }"""
+
+
+def test_an_if_of_open_lengths_keeps_to_its_first_branch_in_openvino() -> None:
+    message = r"If 'y' .*: OpenVINO 2026.1 does not allow it: .*open: N; .* Hint: fix it with --overwrite-input-shape x:N,2"
+    with pytest.raises(UnconvertibleError, match=message):
+        convert_version(model(BRANCHES, 17), options=Options(for_runtimes=["openvino-2026.1"]))
+    for name, text in (("openvino-2026.1", BRANCHES.replace("[N", "[3")), ("openvino-2026.4", BRANCHES)):
+        assert convert_version(model(text, 17), options=Options(for_runtimes=[name])).model.graph.node[0].op_type == "If"

@@ -49,6 +49,27 @@ REWRITES = [
         "<float count = {3}> { of_two = Sum (a, b) of_two_2 = Sum (of_two, c) y = Div (of_two_2, count) }",
     ),
     (
+        "elementwise.add_axes_of_slope",
+        "PRelu with a slope of one axis",
+        13,
+        "g (float[N,3,4] x) => (float[N,3,4] y) <float[4] s = {1, 2, 3, 4}> { y = PRelu(x, s) }",
+        "<float[1,1,4] s = {1, 2, 3, 4}> { y = PRelu (x, s) }",
+    ),
+    (
+        "elementwise.add_axes_of_slope",
+        "PRelu with a slope of one axis",
+        13,
+        "g (float[N,3,4] x, float[M] s) => (float[N,3,4] y) { y = PRelu(x, s) }",
+        "<int64[2] a = {0, 1}> { slope = Unsqueeze (s, a) y = PRelu (x, slope) }",
+    ),
+    (
+        "elementwise.divide_wider",
+        "Div of integers of 8 bits",
+        14,
+        "g (int8[2] x, int8[2] z) => (int8[2] y) { y = Div(x, z) }",
+        "{ a = Cast <to = 6> (x) b = Cast <to = 6> (z) q = Div (a, b) y = Cast <to = 3> (q) }",
+    ),
+    (
         "elementwise.multiply",
         "Pow by 3",
         13,

@@ -228,6 +228,11 @@ FREE = {
         13,
         "(float[2,4] x) => (float[2,1] y) <int64[2,1] i = {0, 3}> { y = GatherElements<axis=1>(x, i) }",
     ),
+    "PRelu with a slope of one axis": (
+        13,
+        "(float[2,3] x) => (float[2,3] y) <float[3] s = {1,2,3}> { y = PRelu(x, s) }",
+    ),
+    "Div of integers of 8 bits": (13, "(int32[2] x) => (int32[2] y) { y = Div(x, x) }"),
     "Unsqueeze of an open first axis": (
         13,
         "(float[N,3] x) => (float[N,1,3] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
