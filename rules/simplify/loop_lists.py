@@ -24,8 +24,7 @@ _NEVER_JOINED = frozenset({TensorProto.STRING, TensorProto.COMPLEX64, TensorProt
 
 
 def _carries_a_list(node: Node) -> bool:
-    kinds = map(node.type, node.inputs[FIRST:])
-    return any(kind is not None and kind.WhichOneof("value") == "sequence_type" for kind in kinds)
+    return any(_is_list(node, index) for index in range(FIRST, len(node.inputs)))
 
 
 @simplify("Loop", opset=13, when=_carries_a_list)
@@ -39,22 +38,27 @@ def lists_without_carrying(node: Node) -> None:
     graph = body.proto
     if len(graph.input) != len(node.inputs):
         return
-    for carried in reversed(range(len(node.inputs) - FIRST)):
-        kind = node.type(FIRST + carried)
-        if kind is None or kind.WhichOneof("value") != "sequence_type":
-            continue
+    lists = [carried for carried in range(len(node.inputs) - FIRST) if _is_list(node, FIRST + carried)]
+    turns = few_turns(node, body)
+    if turns is not None and not all(
+        _is_handed_on(body, graph, carried) or _can_stack(node, body, graph, carried) for carried in lists
+    ):
+        write_out(node, body, turns)
+        return
+    for carried in reversed(lists):
         if _is_handed_on(body, graph, carried):
             _leave_outside(node, graph, carried)
             continue
         try:
             _stack(node, body, graph, carried)
         except NotSimplified:
-            turns = few_turns(node, body)
-            if turns is not None:
-                write_out(node, body, turns)
-                return
             if not _join(node, body, graph, carried):
                 raise
+
+
+def _is_list(node: Node, index: int) -> bool:
+    kind = node.type(index)
+    return kind is not None and kind.WhichOneof("value") == "sequence_type"
 
 
 def _is_handed_on(body: Subgraph, graph: GraphProto, carried: int) -> bool:
@@ -74,15 +78,32 @@ def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
     around.replace(inner, outer)
 
 
-def _stack(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> None:
-    """The elements that the iterations append become rows of a scan output, which a SplitToSequence after
-    the Loop cuts into rows.
+def _can_stack(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:
+    try:
+        _stackable(node, body, graph, carried)
+    except NotSimplified:
+        return False
+    return True
+
+
+def _stackable(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> tuple[NodeProto, TypeProto]:
+    """The SequenceInsert that appends to the list, and the type of the elements.
+
+    Raises NotSimplified where they cannot become rows of a scan output.
     """
     appending, sequence = _appending(node, body, graph, carried), node.output(carried)
     if not sequence or node.graph.is_output(sequence):
         raise NotSimplified("the list that it makes is not read, or is an output of the graph")
-    row = _row(node, body, appending.input[1])
-    kind, inner = row.type.tensor_type, graph.input[FIRST + carried].name
+    return appending, _type_of_row(node, body, appending.input[1])
+
+
+def _stack(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> None:
+    """The elements that the iterations append become rows of a scan output, which a SplitToSequence after
+    the Loop cuts into rows.
+    """
+    appending, of_row = _stackable(node, body, graph, carried)
+    row = ValueInfoProto(name=node.fresh_name("row"), type=of_row)
+    kind, inner, sequence = of_row.tensor_type, graph.input[FIRST + carried].name, node.output(carried)
     rows = node.fresh_name("rows")
     _drop(node, graph, carried)
     _copy_row(appending, row.name)
@@ -134,14 +155,14 @@ def _appending(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> N
     return appending.proto
 
 
-def _row(node: Node, body: Subgraph, element: str) -> ValueInfoProto:
-    """The element as an output of the body. Raises NotSimplified where its type or shape may change between iterations."""
+def _type_of_row(node: Node, body: Subgraph, element: str) -> TypeProto:
+    """The type of the element. Raises NotSimplified where it, or the shape, may change between iterations."""
     elem_type, shape = body.elem_type(element), body.shape(element)
     if elem_type is None or elem_type == TensorProto.STRING:
         raise NotSimplified(f"'{element}', which it appends to a list, is text or of unknown type")
     if shape is None or not all(isinstance(dim, int) or dim in node.graph.input_symbols for dim in shape):
         raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all iterations")
-    return helper.make_tensor_value_info(node.fresh_name("row"), elem_type, shape)
+    return helper.make_tensor_type_proto(elem_type, shape)
 
 
 def _join(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:

@@ -135,3 +135,9 @@ def test_a_step_in_a_body_that_is_written_out_is_a_step() -> None:
     report = convert_version(model(text, 18), 18, options=Options(static=True, quantization="qdq")).report
     assert report.comparison is not None
     assert report.comparison.status == "equal"
+
+
+def test_a_scan_of_opset_8_with_an_open_length_is_refused() -> None:
+    text = "g (float[T,1] x) => (float[T,1] y) { y = Scan <num_scan_inputs = 1, body = b (float[1] e) => (float[1] r) { r = Neg (e) }> (x) }"
+    with pytest.raises(UnconvertibleError, match=r"input 'x' .*: --static needs fixed shapes, and that of 'x' is \(T, 1\)"):
+        convert_version(model(text, 9), 8, options=STATIC)
