@@ -163,7 +163,7 @@ class Fitting:
             return ""
         if found.against and found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
             return "--allow int32-inputs lets the inputs of the model that are int64 be int32"
-        needs_shape = any(" is open: " in reason for reason in found.against)  # the words of the key `static`
+        needs_shape = any(" is open" in reason for reason in found.against)  # the words of the key `static`
         if not found.against or plan.refused or needs_shape:
             return _hint(node)
         return "change the model where it uses it, or choose another runtime"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onnx import GraphProto, ValueInfoProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import reads, shown_name
+from ..onnx_model.protos import captured, shown_name, subgraphs
 from ..opsets import type_protos
 from ..opsets.misinferred import may_lose_its_axis
 from .scope import Scope
@@ -123,14 +123,18 @@ def _joined(place: _Place, causes: list[_Cause]) -> _Cause:
 
 
 def _read_by(place: _Place) -> list[_Place]:
-    """What the node that makes the value reads, its subgraphs included; for an input of a subgraph, the node that holds it."""
+    """The inputs of the node that makes the value, and what its subgraphs read around them.
+
+    For an input of a subgraph, those of the node that holds the subgraph.
+    """
     home, name = place
     node = home.producers.get(name)
     if node is None:
         if home.parent is None or home.origin is None or not home.parent.is_original:
             return []
         home, node = home.parent, home.parent.original_graph.node[home.origin[0]]
-    return [found for value in reads(node) if (found := _place(home, value)) is not None]
+    names = [*filter(None, node.input), *(name for _, graph in subgraphs(node) for name in sorted(captured(graph)))]
+    return [found for value in names if (found := _place(home, value)) is not None]
 
 
 def _is_opaque(place: _Place) -> bool:

@@ -12,9 +12,9 @@ def copy_inputs(node: Node) -> None:
 
     It is exact for all types.
     """
-    names, graph = node.inputs, node.graph
-    if all(graph.tensor(name) is None for name in names):
+    names = node.inputs
+    if all(node.constant(name) is None for name in names):
         return
     for position, name in enumerate(names):
-        if graph.is_input(name):
+        if node.graph.is_input(name) and node.constant(name) is None:
             node.set_input(position, node.keep(node.op.Identity(name)))

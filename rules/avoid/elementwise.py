@@ -62,9 +62,9 @@ def multiply(node: Node) -> None:
 def add_axes_of_slope(node: Node) -> None:
     """The slope gets leading axes of length 1, so that nothing takes it for one of channels.
 
-    It is exact for all types. The rank has to be known.
+    It is exact for all types. Both ranks have to be known.
     """
-    if node.rank(1) != 1 or node.shape(1) == (1,):
+    if node.need_rank(1) != 1 or node.shape(1) == (1,):
         return
     missing = node.need_rank() - 1
     if missing > 1:
@@ -84,8 +84,8 @@ def divide_wider(node: Node) -> None:
 
     It is exact for all types.
     """
-    kind = node.need_elem_type()
-    if kind in EIGHT_BITS:
+    kind = node.elem_type()
+    if kind is not None and kind in EIGHT_BITS:
         wide = [node.op.Cast(name, to=TensorProto.INT32) for name in node.inputs]
         node.become.Cast(node.op.Div(*wide), to=kind)
 

@@ -45,15 +45,21 @@ def lists_without_carrying(node: Node) -> None:
     ):
         write_out(node, body, turns)
         return
-    for carried in reversed(lists):
+    failures = [failure for carried in reversed(lists) if (failure := _take_out(node, body, graph, carried)) is not None]
+    if len(failures) == len(lists):
+        raise failures[0]
+
+
+def _take_out(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> NotSimplified | None:
+    """Let the Loop not carry this list. Returns why it has to, and has changed nothing then."""
+    try:
         if _is_handed_on(body, graph, carried):
             _leave_outside(node, graph, carried)
-            continue
-        try:
+        elif _can_stack(node, body, graph, carried) or not _join(node, body, graph, carried):
             _stack(node, body, graph, carried)
-        except NotSimplified:
-            if not _join(node, body, graph, carried):
-                raise
+    except NotSimplified as failure:
+        return failure
+    return None
 
 
 def _is_list(node: Node, index: int) -> bool:

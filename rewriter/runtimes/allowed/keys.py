@@ -410,9 +410,9 @@ def _static(given: Any, where: str) -> Iterator[Condition]:
         return
     if not isinstance(given, list):
         raise ValueError(f'{where}: write true, false, or a list of dimensions, such as ["C", "W.N"]')
-    for text in given:
-        _require_terms(str(text), where)
-        yield IsKnown(str(text))
+    for text in map(str, given):
+        _require_terms(text if text.strip("* ") else " ", where)
+        yield IsKnown(text)
 
 
 def _opset(given: Any, where: str) -> Iterator[Condition]:

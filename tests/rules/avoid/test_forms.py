@@ -228,6 +228,11 @@ FREE = {
         13,
         "(float[2,4] x) => (float[2,1] y) <int64[2,1] i = {0, 3}> { y = GatherElements<axis=1>(x, i) }",
     ),
+    "If of open lengths": (
+        13,
+        "(float[2] x, bool c) => (float[2] y) { y = If(c) <then_branch = t () => (float[2] a) { a = Neg(x) }, "
+        "else_branch = e () => (float[2] b) { b = Abs(x) }> }",
+    ),
     "PRelu with a slope of one axis": (
         13,
         "(float[2,3] x) => (float[2,3] y) <float[3] s = {1,2,3}> { y = PRelu(x, s) }",

@@ -14,7 +14,7 @@ STAYS = {
     "known": "g (float[2,3,4] x) => (float[2,1,3,4] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
     "another is open": "g (float[N,M,4] x) => (float[N,1,M,4] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
     "nothing would tell its length": "g (float[N,0,4] x) => (float[N,1,0,4] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
-    "axes of the run": "g (float[N,3,4] x, int64[K] a) => (y) { y = Unsqueeze(x, a) }",
+    "axes of the run": "g (float[N,3,4] x, int64[1] a) => (float[A,B,3,4] y) { y = Unsqueeze(x, a) }",
 }
 
 REWRITES = [

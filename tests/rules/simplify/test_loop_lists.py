@@ -238,6 +238,21 @@ def test_few_turns_are_written_out_before_one_of_two_lists_is_stacked() -> None:
         np.testing.assert_array_equal(got, expected, strict=True)
 
 
+def test_a_list_that_stays_leaves_the_other_one_stacked() -> None:
+    text = """g (float[6] x, int64 n) => (float[A] y, int64 z) <bool t = {1}> {
+        e = SequenceEmpty() f = SequenceEmpty()
+        s, r = Loop(n, t, e, f)<body = b (int64 i, bool k, seq(float[P]) c, seq(float[Q]) d) => (bool k2, seq(float[P]) c2, seq(float[Q]) d2) {
+            k2 = Identity(k) one = Constant<value_ints = [1]>() m = Reshape(i, one) h = ReduceMax(x) o = Expand(h, m)
+            c2 = SequenceInsert(c, o) d2 = SequenceInsert(d, h) }>
+        y = ConcatFromSequence<axis = 0>(r) z = SequenceLength(s) }"""
+    source = helpers.model(text, 17)
+    result = simplify(source).model
+    assert sequence_operators(result) == {"SequenceEmpty", "SequenceLength", "SequenceInsert"}
+    given = {"x": np.arange(6, dtype=np.float32), "n": np.array(3)}
+    for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+        np.testing.assert_array_equal(got, expected, strict=True)
+
+
 MANY = {
     "unknown": turns("n"),
     "ends-itself": turns("three", go_on="h = Constant<value_int = 1>() k2 = Less(i, h)"),

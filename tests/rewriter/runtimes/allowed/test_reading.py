@@ -38,6 +38,7 @@ BAD = {
     "shape": (CONV + "shape = { X = [1, 2] }", "line 9: [[rule]]: shape: X: write a list of shapes, such as"),
     "static": (CONV + "static = 1", "line 9: [[rule]]: static: write true, false, or a list of dimensions"),
     "static dimension": (CONV + "static = ['c']", "line 9: [[rule]]: static: 'c' is no dimension: write C, 1 or W.H"),
+    "static everything": (CONV + "static = ['*']", "line 9: [[rule]]: static: '' is no dimension: write C, 1 or W.H"),
     "static operand": (CONV + "static = ['Z.1']", "line 9: [[rule]]: static: Conv has no 'Z'"),
     "any": (CONV + "any = { rank = { X = 1 } }", "line 9: [[rule]]: any: write a list of tables"),
     "in any": (CONV + "any = [{ rank = { Z = 1 } }]", "[[rule]]: any: rank: Conv has no 'Z'"),

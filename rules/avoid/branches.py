@@ -1,0 +1,106 @@
+"""If that a runtime decides once, and then keeps to.
+
+https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__Where.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.graph.node import Node, Subgraph
+from ...rewriter.opsets import facts
+from ...rewriter.opsets.facts import Kind, Role, Work
+from ..shared.typed import FLOATING
+
+_NEVER_FAIL = frozenset({Kind.CASTS, Kind.ELEMENTWISE, Kind.NORMALIZES})
+"""The kinds of operators that compute with any elements."""
+_COPIES = ("Constant", "Identity", "Transpose")
+_NO_NUMBERS = (TensorProto.STRING, TensorProto.UNDEFINED, None)
+_MOST_NODES = 32
+"""The number of nodes up to which a branch is computed that may not be taken, and a condition is looked into."""
+
+
+@avoid("If of open lengths", "If", opset=9)
+def compute_both(node: Node) -> None:
+    """Both branches are computed, and a Where chooses from what they make.
+
+    It is exact for all numbers, where both branches compute element by element, so that neither can fail, and make tensors of the
+    same named lengths. Else the lengths have to be fixed. A condition on lengths alone is the same as long as they are.
+    """
+    if all(_is_fixed(node, name) for name in node.outputs if name) or _follows_from_lengths(node):
+        return
+    branches = {branch.name: branch for branch in node.subgraphs()}
+    taken, other = branches["then_branch"], branches["else_branch"]
+    if not (_never_fails(taken) and _never_fails(other) and _are_alike(taken, other) and _spreads(node, taken)):
+        for name in filter(None, node.outputs):
+            node.need_shape(name)
+    node.graph.release(*taken.captured, *other.captured)
+    for index, pair in enumerate(list(zip(_pasted(taken), _pasted(other), strict=True))):
+        if node.has_output(index):
+            node.forward(index, node.op.Where(node.input(0), *pair))
+    node.remove()
+
+
+def _is_fixed(node: Node, name: str) -> bool:
+    shape = node.shape(name)
+    return shape is not None and all(isinstance(length, int) for length in shape)
+
+
+def _follows_from_lengths(node: Node) -> bool:
+    """Whether the condition depends on lengths and constants alone."""
+    pending, seen = [(node, 0)], set[str]()
+    while pending:
+        reader, index = pending.pop()
+        if reader.constant(index) is not None or reader.input(index) in seen:
+            continue
+        seen.add(reader.input(index))
+        maker = reader.maker(index)
+        if maker is None or not maker.inputs or maker.subgraphs() or len(seen) > _MOST_NODES:
+            return False
+        row = facts.of(maker.op_type)
+        pending += [(maker, i) for i in range(len(maker.inputs)) if maker.has_input(i) and Role.MEASURED not in row.role(i)]
+    return True
+
+
+def _never_fails(branch: Subgraph) -> bool:
+    nodes = branch.proto.node
+    if len(nodes) > _MOST_NODES or branch.proto.sparse_initializer or any(proto.domain for proto in nodes):
+        return False
+    makers = [branch.maker(next(filter(None, proto.output))) for proto in nodes]
+    return all(maker is not None and _computes_any(maker) for maker in makers)
+
+
+def _computes_any(node: Node) -> bool:
+    """Whether the node takes any numbers, and the shapes of what it makes are known, so that those of its operands fit."""
+    row, names = facts.of(node.op_type), [name for name in (*node.inputs, *node.outputs) if name]
+    kinds = {node.elem_type(name) for name in names}
+    if not kinds.isdisjoint(_NO_NUMBERS) or (row.work is Work.DIVIDES and not kinds <= {*FLOATING}):
+        return False
+    shapes = [node.shape(name) for name in node.outputs if name]
+    return all(shape is not None and None not in shape for shape in shapes) and (row.kind in _NEVER_FAIL or node.op_type in _COPIES)
+
+
+def _are_alike(one: Subgraph, other: Subgraph) -> bool:
+    """Whether the outputs of both have the same types and the same lengths, all of which are known or have a name."""
+    pairs = zip(one.proto.output, other.proto.output, strict=True)
+    return all(_is_alike(one, left.name, other, right.name) for left, right in pairs)
+
+
+def _is_alike(one: Subgraph, left: str, other: Subgraph, right: str) -> bool:
+    shape, kind = one.shape(left), one.elem_type(left)
+    if shape is None or None in shape or kind in _NO_NUMBERS:
+        return False
+    return shape == other.shape(right) and kind == other.elem_type(right)
+
+
+def _spreads(node: Node, branch: Subgraph) -> bool:
+    """Whether the condition leaves the shapes of the outputs as they are when a Where spreads it."""
+    return node.shape(0) == () or (node.shape(0) == (1,) and all(branch.shape(value.name) != () for value in branch.proto.output))
+
+
+def _pasted(branch: Subgraph) -> list[str]:
+    """The outputs of the branch, after its nodes were written before the If."""
+    names = branch.move_initializers()
+    branch.paste(names)
+    return [names.get(value.name, value.name) for value in branch.proto.output]
