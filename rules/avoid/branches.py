@@ -8,10 +8,10 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import avoid
-from ...rewriter.graph.node import Node, Subgraph
+from ...rewriter.graph.node import Dimension, Node, Shape, Subgraph
 from ...rewriter.opsets import facts
 from ...rewriter.opsets.facts import Kind, Role, Work
-from ..shared.typed import FLOATING
+from ..shared.typed import ANY_FLOATING
 
 _NEVER_FAIL = frozenset({Kind.CASTS, Kind.ELEMENTWISE, Kind.NORMALIZES})
 """The kinds of operators that compute with any elements."""
@@ -48,8 +48,15 @@ def _is_fixed(node: Node, name: str) -> bool:
 
 
 def _follows_from_lengths(node: Node) -> bool:
-    """Whether the condition depends on lengths and constants alone."""
+    """Whether the condition depends on constants and on lengths alone that are also those of what the branches read."""
     pending, seen = [(node, 0)], set[str]()
+    lengths = {
+        dim
+        for branch in node.subgraphs()
+        for name in branch.captured
+        for dim in node.graph.shape(name) or ()
+        if dim in node.graph.input_symbols
+    }
     while pending:
         reader, index = pending.pop()
         if reader.constant(index) is not None or reader.input(index) in seen:
@@ -59,8 +66,16 @@ def _follows_from_lengths(node: Node) -> bool:
         if maker is None or not maker.inputs or maker.subgraphs() or len(seen) > _MOST_NODES:
             return False
         row = facts.of(maker.op_type)
-        pending += [(maker, i) for i in range(len(maker.inputs)) if maker.has_input(i) and Role.MEASURED not in row.role(i)]
+        measured = [i for i in range(len(maker.inputs)) if Role.MEASURED in row.role(i)]
+        if row.kind is Kind.RANDOM or row.has("may-draw") or not all(_has_lengths(maker, i, lengths) for i in measured):
+            return False
+        pending += [(maker, i) for i in range(len(maker.inputs)) if maker.has_input(i) and i not in measured]
     return True
+
+
+def _has_lengths(node: Node, index: int, lengths: set[Dimension]) -> bool:
+    shape = node.shape(index)
+    return shape is not None and all(isinstance(dim, int) or dim in lengths for dim in shape)
 
 
 def _never_fails(branch: Subgraph) -> bool:
@@ -72,13 +87,24 @@ def _never_fails(branch: Subgraph) -> bool:
 
 
 def _computes_any(node: Node) -> bool:
-    """Whether the node takes any numbers, and the shapes of what it makes are known, so that those of its operands fit."""
+    """Whether the node takes any numbers, and each operand is known to have the lengths of what it makes, or 1."""
     row, names = facts.of(node.op_type), [name for name in (*node.inputs, *node.outputs) if name]
     kinds = {node.elem_type(name) for name in names}
-    if not kinds.isdisjoint(_NO_NUMBERS) or (row.work is Work.DIVIDES and not kinds <= {*FLOATING}):
+    if not kinds.isdisjoint(_NO_NUMBERS) or (row.work is Work.DIVIDES and not kinds <= {*ANY_FLOATING}):
         return False
-    shapes = [node.shape(name) for name in node.outputs if name]
-    return all(shape is not None and None not in shape for shape in shapes) and (row.kind in _NEVER_FAIL or node.op_type in _COPIES)
+    shape = node.shape(node.output(0))
+    if shape is None or None in shape or len(node.outputs) > 1:
+        return False
+    if node.op_type in _COPIES:
+        return True
+    return row.kind in _NEVER_FAIL and all(_fits(node.shape(name), shape) for name in node.inputs if name)
+
+
+def _fits(operand: Shape | None, shape: Shape) -> bool:
+    """Whether `operand` is `shape`, or is spread to it."""
+    if operand is None or len(operand) > len(shape):
+        return False
+    return all(dim in (1, length) for dim, length in zip(reversed(operand), reversed(shape), strict=False))
 
 
 def _are_alike(one: Subgraph, other: Subgraph) -> bool:

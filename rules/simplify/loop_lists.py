@@ -76,6 +76,8 @@ def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
     """Let the body read the list from the outer graph."""
     around, inner = node.graph, graph.input[FIRST + carried].name
     outer = around.resolve(node.input(FIRST + carried))
+    if any(value.name == inner for index, value in enumerate(graph.output) if index != 1 + carried):
+        raise NotSimplified(f"its body also gives '{inner}' that it reads for another list")
     if not around.is_unique(inner) or not around.is_unique(outer):
         raise NotSimplified(f"the name '{inner}' or '{outer}' of the list that it reads is used twice")
     node.forward(carried, outer)

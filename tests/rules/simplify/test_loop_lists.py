@@ -253,6 +253,16 @@ def test_a_list_that_stays_leaves_the_other_one_stacked() -> None:
         np.testing.assert_array_equal(got, expected, strict=True)
 
 
+def test_a_list_that_is_given_on_as_another_one_stays() -> None:
+    text = """g (float[2] x, int64 n) => (int64 y, int64 z, int64 w) <bool t = {1}> {
+        e = SequenceConstruct(x) f = SequenceConstruct(x, x)
+        s, r = Loop(n, t, e, f)<body = b (int64 i, bool k, seq(float[2]) c, seq(float[2]) d) => (bool k2, seq(float[2]) c2, seq(float[2]) c) {
+            k2 = Identity(k) c2 = Identity(c) }>
+        y = SequenceLength(s) z = SequenceLength(r) h = SequenceConstruct(x, x, x) w = SequenceLength(h) }"""
+    result = simplify(helpers.model(text, 17))
+    assert not result.report.warnings and operators(result.model).count("SequenceConstruct") == 2
+
+
 MANY = {
     "unknown": turns("n"),
     "ends-itself": turns("three", go_on="h = Constant<value_int = 1>() k2 = Less(i, h)"),
