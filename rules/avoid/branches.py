@@ -15,7 +15,6 @@ from ..shared.typed import ANY_FLOATING
 
 _NEVER_FAIL = frozenset({Kind.CASTS, Kind.ELEMENTWISE, Kind.NORMALIZES})
 """The kinds of operators that compute with any elements."""
-_COPIES = ("Constant", "Identity", "Transpose")
 _NO_NUMBERS = (TensorProto.STRING, TensorProto.UNDEFINED, None)
 _MOST_NODES = 32
 """The number of nodes up to which a branch is computed that may not be taken, and a condition is looked into."""
@@ -25,8 +24,9 @@ _MOST_NODES = 32
 def compute_both(node: Node) -> None:
     """Both branches are computed, and a Where chooses from what they make.
 
-    It is exact for all numbers, where both branches compute element by element, so that neither can fail, and make tensors of the
-    same named lengths. Else the lengths have to be fixed. A condition on lengths alone is the same as long as they are.
+    It is exact for all numbers, where both branches compute element by element or move elements along known axes, so that neither
+    can fail, and make tensors of the same named lengths. Else the lengths have to be fixed. A condition on lengths alone is the
+    same as long as they are.
     """
     if all(_is_fixed(node, name) for name in node.outputs if name) or _follows_from_lengths(node):
         return
@@ -87,17 +87,38 @@ def _never_fails(branch: Subgraph) -> bool:
 
 
 def _computes_any(node: Node) -> bool:
-    """Whether the node takes any numbers, and each operand is known to have the lengths of what it makes, or 1."""
-    row, names = facts.of(node.op_type), [name for name in (*node.inputs, *node.outputs) if name]
-    kinds = {node.elem_type(name) for name in names}
+    """Whether the node takes any numbers, and the lengths of its operands are known to fit."""
+    row = facts.of(node.op_type)
+    if row.kind is Kind.FILLS and not node.inputs:
+        return True
+    kinds = {node.elem_type(name) for name in (*node.inputs, *node.outputs) if name}
     if not kinds.isdisjoint(_NO_NUMBERS) or (row.work is Work.DIVIDES and not kinds <= {*ANY_FLOATING}):
         return False
+    if row.kind is Kind.MOVES:
+        return _moves_along_known_axes(node)
     shape = node.shape(node.output(0))
-    if shape is None or None in shape or len(node.outputs) > 1:
+    if row.kind not in _NEVER_FAIL or len(node.outputs) > 1 or shape is None or None in shape:
         return False
-    if node.op_type in _COPIES:
-        return True
-    return row.kind in _NEVER_FAIL and all(_fits(node.shape(name), shape) for name in node.inputs if name)
+    return all(_fits(node.shape(name), shape) for name in node.inputs if name)
+
+
+def _moves_along_known_axes(node: Node) -> bool:
+    """Whether the node moves elements by constants, and no open length of its data becomes another one."""
+    row, data = facts.of(node.op_type), set[tuple[str, ...] | None]()
+    for index, name in enumerate(node.inputs):
+        if row.role(index) == {Role.DATA}:
+            data.add(_open_lengths(node, name))
+        elif name and node.constant(index) is None:
+            return False
+    return len(data) == 1 and None not in data and all(_open_lengths(node, name) in data for name in node.outputs if name)
+
+
+def _open_lengths(node: Node, name: str) -> tuple[str, ...] | None:
+    """The names of the open lengths, in their order by name; None where a length has no name."""
+    shape = node.shape(name)
+    if shape is None or None in shape:
+        return None
+    return tuple(sorted(dim for dim in shape if isinstance(dim, str)))
 
 
 def _fits(operand: Shape | None, shape: Shape) -> bool:

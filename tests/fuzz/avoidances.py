@@ -103,12 +103,12 @@ class Finding(NamedTuple):
 
 
 def forms(names: str = ".*", operators: str = ".*") -> Iterator[Form]:
-    """Every form of the registered rules, with each operator that can have it."""
+    """Every form of the registered rules, with each operator that can have it and that `enumeration` makes models of."""
     rules: dict[tuple[str, str], list[Rule]] = defaultdict(list)
     for rule in registry:
         if rule.form and re.fullmatch(names, rule.form):
             own = versions() if rule.op_type == EVERY_OPERATOR else [rule.op_type]
-            for op_type in own:
+            for op_type in versions().keys() & own:
                 rules[rule.form, op_type].append(rule)
     for form, op_type in sorted(rules):
         own_rules = rules[form, op_type]

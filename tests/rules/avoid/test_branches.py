@@ -39,6 +39,9 @@ REFUSED = {
     "a scale that may not fit": choice(
         "a = LayerNormalization(x, z)", "b = Neg(x)", "(float[N,K] x, float[M] z, bool c) => (float[N,K] y)", "N,K"
     ),
+    "an open length that becomes another one": choice(
+        "a = Reshape(x, k)", "m = Neg(x) b = Reshape(m, k)", "(float[N,3] x, bool c) => (float[K,2] y) <int64[2] k = {-1,2}>", "K,2"
+    ),
     "a branch that may fail": choice("s = Shape(x) a = Reshape(x, s)", "b = Neg(x)"),
     "branches of two lengths": choice("a = Neg(x)", "b = Neg(z)", "(float[N,2] x, float[M,2] z, bool c) => (float[K,2] y)", "K,2"),
     "lengths that only fit where it is taken": choice(
@@ -72,11 +75,22 @@ def test_stays(text: str, tmp_path: Path) -> None:
     assert converted(model(text, 17), FORM, tmp_path).graph.node[-1].op_type == "If"
 
 
+MOVED = choice(
+    "d, e = Split<axis = 1>(x, s) a = Concat<axis = 1>(e, d)",
+    "f, h = Split<axis = 1>(x, s) b = Concat<axis = 1>(f, h)",
+    "(float[N,3] x, bool c) => (float[N,3] y) <int64[2] s = {1, 2}>",
+    "N,3",
+)
 REWRITES = [
     (
         "branches.compute_both",
         choice("a = Identity(x)", "d = Constant<value_float = 2.0>() m = Div(x, d) b = Softmax(m)"),
         "<float d = {2}> { m = Div (x, d) s = Softmax (m) y = Where (c, x, s) }",
+    ),
+    (
+        "branches.compute_both",
+        MOVED,
+        "<int64[2] s = {1, 2}> { d, e = Split <axis = 1> (x, s) a = Concat <axis = 1> (e, d) y = Where (c, a, x) }",
     ),
 ]
 
@@ -85,5 +99,6 @@ REWRITES = [
 def test_rewrites(rule: str, before: str, after: str, tmp_path: Path) -> None:
     result = assert_rewrites(before, after, rule, 17, 17, for_a_runtime(FORM, tmp_path))
     for chosen in (True, False):
-        feeds = {"x": np.float32([[0, 1], [np.nan, 2]]), "c": np.array(chosen)}
+        x = np.float32([[0, 1, 5], [np.nan, 2, -0.0]])
+        feeds = {"x": x if before == MOVED else x[:, :2], "c": np.array(chosen)}
         np.testing.assert_array_equal(run(result, feeds)[0], run(model(before, 17), feeds)[0])
