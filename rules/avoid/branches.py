@@ -28,15 +28,15 @@ def compute_both(node: Node) -> None:
     can fail, and make tensors of the same named lengths. Else the lengths have to be fixed. A condition on lengths alone is the
     same as long as they are.
     """
-    if all(_is_fixed(node, name) for name in node.outputs if name) or _follows_from_lengths(node):
+    open_ones = [name for name in node.outputs if name and not _is_fixed(node, name)]
+    if not open_ones or _follows_from_lengths(node):
         return
     branches = {branch.name: branch for branch in node.subgraphs()}
     taken, other = branches["then_branch"], branches["else_branch"]
     if not (_never_fails(taken) and _never_fails(other) and _are_alike(taken, other) and _spreads(node, taken)):
-        for name in filter(None, node.outputs):
-            node.need_shape(name)
+        node.need_shape(open_ones[0])
     node.graph.release(*taken.captured, *other.captured)
-    for index, pair in enumerate(list(zip(_pasted(taken), _pasted(other), strict=True))):
+    for index, pair in enumerate(zip(_pasted(taken), _pasted(other), strict=True)):
         if node.has_output(index):
             node.forward(index, node.op.Where(node.input(0), *pair))
     node.remove()

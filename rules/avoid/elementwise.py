@@ -68,14 +68,7 @@ def add_axes_of_slope(node: Node) -> None:
         return
     missing = node.need_rank() - 1
     if missing > 1:
-        slope = node.constant(1)
-        ones = (1,) * missing
-        node.set_input(
-            1,
-            node.op.Unsqueeze(node.input(1), node.op.int64(list(range(missing))))
-            if slope is None
-            else node.op.const(slope.reshape(*ones, -1), slope.dtype),
-        )
+        node.set_input(1, node.op.Unsqueeze(node.input(1), node.op.int64(list(range(missing)))))
 
 
 @avoid("Div of integers of 8 bits", "Div", opset=14)

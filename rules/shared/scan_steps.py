@@ -9,9 +9,14 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node, Subgraph
 from .axes import from_the_front
 
+_ONE_SEQUENCE = 9
+"""The opset from which on a Scan is over one sequence, and not over a batch of them."""
+
 
 def count_of(node: Node) -> int | None:
-    """The number of steps; None where it is unknown."""
+    """The number of steps; None where it is unknown, or the Scan is older than opset 9."""
+    if node.opset < _ONE_SEQUENCE:
+        return None
     scanned = node.attr("num_scan_inputs")
     first = len(node.inputs) - scanned
     axis = of_each(node, "scan_input_axes", scanned)[0]

@@ -7,9 +7,6 @@ from ...rewriter.graph.node import Node, Subgraph
 from .scan_steps import count_of
 from .sequence_origin import elements
 
-_ONE_SEQUENCE = 9
-"""The opset from which on a Scan is over one sequence."""
-
 
 def nodes_within(body: Subgraph, unknown: int = 1) -> int:
     """The number of nodes in the body that remain when it is written out. What repeats a body in it counts as the nodes of all its
@@ -35,7 +32,7 @@ def _turns(node: Node, unknown: int) -> int:
         except NotSimplified:
             return unknown
     if node.op_type == "Scan":
-        steps = count_of(node) if node.body_opset >= _ONE_SEQUENCE else None
+        steps = count_of(node)
         return unknown if steps is None else max(steps, 1)
     if node.op_type != "Loop":
         return 1

@@ -56,7 +56,7 @@ def _take_out(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> No
         if _is_handed_on(body, graph, carried):
             _leave_outside(node, graph, carried)
         elif _can_stack(node, body, graph, carried) or not _join(node, body, graph, carried):
-            _stack(node, body, graph, carried)
+            _stack(node, body, graph, carried)  # which says why, where neither is possible
     except NotSimplified as failure:
         return failure
     return None

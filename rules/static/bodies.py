@@ -14,8 +14,6 @@ from ..shared.draws import repeats_draws
 from ..shared.loop_turns import few_turns, write_out
 from ..shared.written_out import nodes_within
 
-_ONE_SEQUENCE = 9
-"""The first opset in which a Scan scans one sequence, and not a batch of them."""
 _MOST_NODES = 4096
 """The number of nodes up to which a Loop or Scan is written out."""
 
@@ -40,8 +38,6 @@ def turns(node: Node) -> None:
 @respell("Scan", opset=13, exact=True)
 def steps(node: Node) -> None:
     """A Scan over a known length becomes its steps, one after the other."""
-    if node.opset < _ONE_SEQUENCE:
-        return
     body = node.subgraphs()[0]
     count = scan_steps.count_of(node)
     if not count or body.proto.sparse_initializer or repeats_draws(body, count):
