@@ -14,18 +14,7 @@ from onnx import helper, numpy_helper
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 
 STANDARD = Options(standard=True)
-RANDOM = np.random.default_rng(5)
 Arrays = Mapping[str, np.ndarray]
-
-
-def normal(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
-
-
-def whole(kind: Any, *shape: int) -> np.ndarray:
-    """Random integers of the whole range of a type."""
-    limits = np.iinfo(kind)
-    return RANDOM.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
 
 
 def shown(array: np.ndarray) -> str:

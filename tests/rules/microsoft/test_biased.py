@@ -6,7 +6,8 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
-from contrib import STANDARD, contrib_model, normal, operators
+from contrib import STANDARD, contrib_model, operators
+from drawing import normal
 from helpers import convert_version, run
 
 X, BIAS = normal(2, 3, 8), normal(8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, normal, refused
+from contrib import assert_standard, refused
+from drawing import normal
 
 NAMES = ("q", "k", "v", "m", "a", "pk", "pv", "n", "w", "i", "b")
 KEYS = {"q": normal(2, 1, 8), "k": normal(2, 2, 5, 4), "v": normal(2, 2, 5, 4)}

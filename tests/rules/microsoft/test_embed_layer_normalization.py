@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, contrib_model, normal, operators, refused, whole
+from contrib import assert_standard, contrib_model, operators, refused
+from drawing import normal, whole
 
 from split_rewrite.rewriter import Options, convert_version
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from contrib import assert_standard, normal, operators, refused
+from contrib import assert_standard, operators, refused
+from drawing import normal
 
 
 def test_a_parameter_that_is_missing():

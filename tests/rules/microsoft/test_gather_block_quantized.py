@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import RANDOM, assert_standard, refused, whole
+from contrib import assert_standard, refused
+from drawing import RANDOM, whole
 
 
 def text(bits: int, operands: str) -> str:

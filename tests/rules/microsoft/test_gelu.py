@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import STANDARD, assert_standard, contrib_model, normal, operators, refused
+from contrib import STANDARD, assert_standard, contrib_model, operators, refused
+from drawing import normal
 from helpers import known
 
 from split_rewrite.rewriter import convert_version

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import STANDARD, contrib_model, normal, refused
+from contrib import STANDARD, contrib_model, refused
+from drawing import normal
 from helpers import convert_version, run
 
 X, SCALE, SHIFT, BIAS = normal(2, 4, 5, 8), normal(8), normal(8), normal(8)

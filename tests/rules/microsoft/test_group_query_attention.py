@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import STANDARD, assert_standard, contrib_model, normal, refused
+from contrib import STANDARD, assert_standard, contrib_model, refused
+from drawing import normal
 from helpers import convert_version, known, run
 
 from split_rewrite.rewriter import UnconvertibleError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, normal, operators, refused, whole
+from contrib import assert_standard, operators, refused
+from drawing import normal, whole
 
 KINDS = {"uint8": np.uint8, "int8": np.int8}
 

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import onnx
 import pytest
-from contrib import STANDARD, normal, operators
+from contrib import STANDARD, operators
+from drawing import normal
 from helpers import model, run
 from onnx import TensorProto, helper, numpy_helper
 

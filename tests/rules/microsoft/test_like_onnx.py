@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import STANDARD, assert_standard, contrib_model, normal, operators, refused, shown, whole
+from contrib import STANDARD, assert_standard, contrib_model, operators, refused, shown
+from drawing import normal, whole
 from helpers import run
 
 from split_rewrite.rewriter import convert_version

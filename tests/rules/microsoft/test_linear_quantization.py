@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, normal, operators, whole
+from contrib import assert_standard, operators
+from drawing import normal, whole
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import RANDOM, assert_standard, normal, refused, whole
+from contrib import assert_standard, refused
+from drawing import RANDOM, normal, whole
 
 
 def text(rows: int, columns: int, block: int, kind: int, transposed: int = 1) -> str:

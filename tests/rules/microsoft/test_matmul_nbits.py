@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from contrib import RANDOM, STANDARD, assert_standard, contrib_model, normal, operators, refused
+from contrib import STANDARD, assert_standard, contrib_model, operators, refused
+from drawing import RANDOM, normal
 from helpers import known, run
 
 from split_rewrite.rewriter import convert_version

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from contrib import STANDARD, assert_standard, contrib_model, normal, operators, refused
+from contrib import STANDARD, assert_standard, contrib_model, operators, refused
+from drawing import normal
 from helpers import convert_version, run
 
 NAMES = ("q", "k", "v", "b", "m", "a", "pk", "pv", "n", "i")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from contrib import STANDARD, normal, operators
+from contrib import STANDARD, operators
+from drawing import normal
 from helpers import model, run
 from onnx import helper, numpy_helper
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import STANDARD, assert_standard, contrib_model, operators, refused, whole
+from contrib import STANDARD, assert_standard, contrib_model, operators, refused
+from drawing import whole
 from helpers import run
 
 from split_rewrite.rewriter import convert_version

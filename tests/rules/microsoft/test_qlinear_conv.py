@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contrib import assert_standard, operators, whole
+from contrib import assert_standard, operators
+from drawing import whole
 
 STORED = {
     "s": np.asarray(np.float32(0.02)),

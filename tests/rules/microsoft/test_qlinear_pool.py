@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from contrib import assert_standard, operators, refused, whole
+from contrib import assert_standard, operators, refused
+from drawing import whole
 
 STORED = {
     "s": np.array(0.021, np.float32),

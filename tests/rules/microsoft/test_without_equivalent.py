@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from contrib import contrib_model, normal, refused
+from contrib import contrib_model, refused
+from drawing import normal
 from helpers import convert_version
 
 from split_rewrite.rewriter import Options, UnconvertibleError
