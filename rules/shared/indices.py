@@ -53,6 +53,17 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
     return fact.only_moves_first and is_never_negative(maker, maker.input(0), steps - 1)
 
 
+def are_wrapped(node: Node, name: str) -> bool:
+    """Whether `name` is what `wrapped` made of other indices."""
+    maker = node.maker(name)
+    if maker is None or maker.op_type != "Where":
+        return False
+    sign, moved = maker.maker(0), maker.maker(1)
+    if sign is None or moved is None or maker.input(2) != sign.input(0) or maker.input(2) != moved.input(0):
+        return False
+    return sign.op_type == "Less" and facts.of(moved.op_type).word("idle") == "plus_0"
+
+
 def _is_unsigned(cast: Node) -> bool:
     """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
     return cast.elem_type() in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)

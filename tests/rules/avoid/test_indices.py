@@ -62,11 +62,55 @@ REWRITES = [
         "<int64[2,2] from_the_front = {0, 2, 1, 0}> { y = GatherND (x, from_the_front) }",
     ),
     (
+        "indices.along_one_axis",
+        "Negative index",
+        13,
+        "g (float[N,3] x, int32[1,3] i) => (float[1,3] y) { y = GatherElements(x, i) }",
+        """
+            <int32 zero = {0}, int64 axis = {0}>
+            { all = Shape (x) rows = Gather <axis = 0> (all, axis) size = Cast <to = 6> (rows) sign = Less (i, zero)
+              back = Add (i, size) front = Where (sign, back, i) y = GatherElements (x, front) }
+        """,
+    ),
+    (
+        "indices.along_many_axes",
+        "Negative index",
+        15,
+        "g (float[B,M,N] x, int64[B,4,1] i) => (float[B,4,N] y) { y = GatherND <batch_dims = 1> (x, i) }",
+        """
+            <int64 zero = {0}>
+            { size = Shape <start = 1, end = 2> (x) sign = Less (i, zero) back = Add (i, size) front = Where (sign, back, i)
+              y = GatherND <batch_dims = 1> (x, front) }
+        """,
+    ),
+    (
         "indices.of_classes",
         "Negative index",
         13,
         "g (float[2] v) => (float[2,3] y) <int64[2] i = {-1, 1}, int64 d = {3}> { y = OneHot(i, d, v) }",
         "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
+    ),
+    (
+        "indices.of_classes",
+        "Negative index",
+        13,
+        "g (float[2] v, int64[N] i, int64[1] d) => (float[N,M] y) { y = OneHot(i, d, v) }",
+        """
+            <int64[0] scalar = {}, int64 zero = {0}>
+            { depth = Reshape (d, scalar) sign = Less (i, zero) back = Add (i, depth) front = Where (sign, back, i)
+              y = OneHot (front, d, v) }
+        """,
+    ),
+    (
+        "indices.of_classes",
+        "Negative index",
+        13,
+        "g (float[2] v, float[N] i) => (float[N,3] y) <float d = {3}> { y = OneHot(i, d, v) }",
+        """
+            <float d = {3}, int64 zero = {0}, int64 depth = {3}>
+            { whole = Cast <to = 7> (i) sign = Less (whole, zero) back = Add (whole, depth) front = Where (sign, back, whole)
+              y = OneHot (front, d, v) }
+        """,
     ),
     (
         "indices.scatter_into_a_copy",
@@ -146,6 +190,22 @@ def test_a_scatter_is_left_alone_or_refused(kind: str, other: str, message: str 
         return
     with pytest.raises(UnconvertibleError, match=message):
         converted(source, form, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "m, i = TopK <axis = 0> (x, k) y = GatherElements (x, i)",
+        "i = NonZero (x) t = Transpose (i) y = GatherND (x, t)",
+        "s = Less (j, z) n = Add (j, l) i = Where (s, n, j) y = GatherND (x, i)",
+        "i = Cast <to = 12> (j) y = OneHot (i, z, v)",
+    ],
+)
+def test_indices_that_are_never_negative_at_run_time_are_left_alone(nodes: str, tmp_path: Path) -> None:
+    text = f"""g (float[2,3] x, int64[4,2] j) => (float[A,B] y) <int64[1] k = {{1}}, int64 z = {{0}}, int64[2] l = {{2, 3}}, float[2] v = {{0, 1}}>
+        {{ {nodes} }}"""
+    source = model(text, 13)
+    assert converted(source, "Negative index", tmp_path).graph.node == source.graph.node
 
 
 @pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
