@@ -14,8 +14,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
 from .shared.counting import places_of_ones
-from .shared.indices import length
-from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
+from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count, sizes_at_run_time
 
 _END, _END_BELOW_9 = np.iinfo(np.int64).max, 2**53
 """An end after the last element of any axis, and one that a Constant of opset 8 can hold."""
@@ -87,20 +86,8 @@ def spell_out_parts(node: Node) -> None:
             raise Unconvertible(f"a dimension of {dimension} cannot make {parts} parts, so the node fails if it runs")
         sizes = node.op.int64(known)
     else:
-        sizes = _sizes_at_run_time(node, axis, parts)
+        sizes = sizes_at_run_time(node, axis, parts)
     node.set_input(1, sizes)
-
-
-def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
-    """The sizes that `equal_sizes` gives, computed from the dimension at run time."""
-    op = node.op
-    dimension = node.dimension(axis)
-    label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
-    node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
-    whole = length(node, node.input(0), axis)
-    size = op.Div(op.Add(whole, op.int64([parts - 1])), op.int64([parts]))
-    last = op.Sub(whole, op.Mul(size, op.int64([parts - 1])))
-    return op.Concat(*([size] * (parts - 1) + [last]), axis=0)
 
 
 @downgrade("Split", 13)

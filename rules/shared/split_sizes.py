@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Split.html
 from __future__ import annotations
 
 from ...rewriter.graph.node import Node
+from .indices import length
 
 
 def equal_sizes(dimension: int, parts: int) -> list[int]:
@@ -43,6 +44,18 @@ def known_sizes(node: Node) -> list[int] | None:
         return explicit_sizes(node)
     dimension = node.dimension(node.attr("axis", 0))
     return equal_sizes(dimension, part_count(node)) if isinstance(dimension, int) else None
+
+
+def sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
+    """The sizes that `equal_sizes` gives, computed from the dimension at run time."""
+    op = node.op
+    dimension = node.dimension(axis)
+    label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
+    node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
+    whole = length(node, node.input(0), axis)
+    size = op.Div(op.Add(whole, op.int64([parts - 1])), op.int64([parts]))
+    last = op.Sub(whole, op.Mul(size, op.int64([parts - 1])))
+    return op.Concat(*([size] * (parts - 1) + [last]), axis=0)
 
 
 def state_sizes(node: Node, sizes: list[int]) -> None:

@@ -66,6 +66,10 @@ FREE = {
     "Negative index": (13, "(float[2,3] x) => (float[1] y) <int64[1,2] i = {0,1}> { y = GatherND(x, i) }"),
     "Shape with start or end": (15, "(float[2,3] x) => (int64[2] y) { y = Shape(x) }"),
     "Split by num_outputs, uneven": (18, "(float[4] x) => (float[2] y, float[2] z) { y, z = Split<num_outputs=2>(x) }"),
+    "Split by num_outputs along an open axis": (
+        18,
+        "(float[N,4] x) => (float[N,2] y, float[N,2] z) { y, z = Split<axis=1, num_outputs=2>(x) }",
+    ),
     "Split without sizes": (13, "(float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2,2}> { y, z = Split(x, s) }"),
     "Split with a part of length 0": (13, "(float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2,2}> { y, z = Split(x, s) }"),
     "Split of bool": (13, "(float[4] x) => (float[2] y, float[2] z) { y, z = Split(x) }"),

@@ -17,6 +17,17 @@ REWRITES = [
         "<int64[2] split = {3, 2}> { y, z = Split (x, split) }",
     ),
     (
+        "splits.compute_sizes",
+        "Split by num_outputs along an open axis",
+        18,
+        "g (float[2,N] x) => (float[2,A] y, float[2,B] z) { y, z = Split<axis = 1, num_outputs = 2>(x) }",
+        """
+            <int64[1] one = {1}, int64[1] two = {2}>
+            { whole = Shape <start = 1, end = 2> (x) more = Add (whole, one) first = Div (more, two) last = Sub (whole, first)
+              sizes = Concat <axis = 0> (first, last) y, z = Split <axis = 1> (x, sizes) }
+        """,
+    ),
+    (
         "splits.state_all_sizes",
         "Split without sizes",
         13,
