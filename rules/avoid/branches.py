@@ -8,6 +8,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Dimension, Node, Shape, Subgraph
 from ...rewriter.opsets import facts
 from ...rewriter.opsets.facts import Kind, Role, Work
@@ -40,6 +41,19 @@ def compute_both(node: Node) -> None:
         if node.has_output(index):
             node.forward(index, node.op.Where(node.input(0), *pair))
     node.remove()
+
+
+@avoid("If of unlike ranks", "If", opset=7)
+def refuse_unlike_ranks(node: Node) -> None:
+    """The node is refused where one branch makes a tensor of more axes than the other, since only a known condition leaves one."""
+    one, other = node.subgraphs()
+    for left, right in zip(one.proto.output, other.proto.output, strict=True):
+        shape, wanted = one.shape(left.name), other.shape(right.name)
+        if shape is not None and wanted is not None and len(shape) != len(wanted):
+            raise Unconvertible(
+                f"its branches make tensors of {len(shape)} and {len(wanted)} axes",
+                "fix the lengths that it decides on with --overwrite-input-shape, so that one branch is left",
+            )
 
 
 def _is_fixed(node: Node, name: str) -> bool:

@@ -7,6 +7,8 @@ https://onnx.ai/onnx/operators/onnx__Div.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from onnx import TensorProto
 
@@ -89,20 +91,36 @@ def spread_last_operand(node: Node) -> None:
 
     It is exact for all types. The shape of the result has to be known, or to be that of another operand.
     """
+    _spread(node, 2, (0, 1))
+
+
+def _spread(node: Node, index: int, others: Sequence[int]) -> None:
+    """Expand operand `index` to the shape of the result, or of one of the `others` that is as large."""
+    if any(_is_expanded(node, index, other) for other in others):
+        return
     shape, op = node.shape(node.output(0)), node.op
-    like = next((index for index in (0, 1) if _spans_all(node, index)), None)
+    like = next((other for other in others if _spans_all(node, other)), None)
     if like is None or (shape is not None and all(isinstance(dim, int) for dim in shape)):
         full = node.need_shape(node.output(0))
-        if node.shape(2) != tuple(full):
-            node.set_input(2, op.Expand(node.input(2), op.int64(full)))
-    elif node.shape(2) != node.shape(like):
-        node.set_input(2, op.Expand(node.input(2), op.Shape(node.input(like))))
+        if node.shape(index) != tuple(full):
+            node.set_input(index, op.Expand(node.input(index), op.int64(full)))
+    elif node.shape(index) != node.shape(like):
+        node.set_input(index, op.Expand(node.input(index), op.Shape(node.input(like))))
+
+
+def _is_expanded(node: Node, index: int, like: int) -> bool:
+    """Whether operand `index` was expanded to the shape of operand `like`."""
+    maker = node.maker(index)
+    if maker is None or facts.of(maker.op_type).word("sized") != "expanded":
+        return False
+    measure = maker.maker(1)
+    return measure is not None and measure.op_type == "Shape" and measure.input(0) == node.input(like)
 
 
 def _spans_all(node: Node, index: int) -> bool:
     """Whether all other operands are known to spread to the shape of operand `index`."""
     shape = node.shape(index)
-    others = [node.shape(other) for other in range(3) if other != index]
+    others = [node.shape(other) for other in range(len(node.inputs)) if other != index]
     return shape is not None and all(
         other is not None
         and len(other) <= len(shape)
@@ -219,6 +237,17 @@ def greater(node: Node) -> None:
     It is exact for all types.
     """
     node.become.Greater(node.input(1), node.input(0))
+
+
+@avoid("Order of floats that spreads its first operand", ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"), opset=9)
+def spread_first_operand(node: Node) -> None:
+    """The first operand is expanded to the shape of the result, if it has more than one element.
+
+    It is exact for all types. The shape of the result has to be known, or to be that of the other operand.
+    """
+    shape = node.shape(0)
+    if node.elem_type() in FLOATING and (shape is None or any(dim != 1 for dim in shape)):
+        _spread(node, 0, (1,))
 
 
 @avoid("Gemm with transA", "Gemm", opset=7)

@@ -220,6 +220,18 @@ def repeat_by_concat(node: Node) -> None:
         node.give(value)
 
 
+@avoid("Compress of an open shape without an axis", "Compress", opset=9)
+def flatten_first(node: Node) -> None:
+    """A Reshape flattens the data, so that there is an axis.
+
+    It is exact for all types and lengths.
+    """
+    shape = node.shape(0)
+    if not node.has_attr("axis") and (shape is None or any(not isinstance(dim, int) for dim in shape)):
+        node.set_input(0, node.op.Reshape(node.input(0), node.op.int64([-1])))
+        node.set_attr("axis", 0)
+
+
 @avoid("NonMaxSuppression without a threshold of overlaps", "NonMaxSuppression", opset=11)
 def state_threshold(node: Node) -> None:
     """An iou_threshold that is absent, or 0, becomes the smallest normal number.

@@ -16,7 +16,7 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
 from ..shared.crops import may_cut_what_is_added
-from ..shared.same_padding import lengths_along_axes, same_padding, write_pads
+from ..shared.same_padding import lengths_along_axes, same_padding, window_lengths, write_pads
 
 _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 
@@ -182,7 +182,7 @@ def reduce_open_axes(node: Node) -> None:
 def state_upper_pads(node: Node) -> None:
     """The automatic padding is written out; if it is odd, the larger half is at the end.
 
-    It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
+    It is exact for all types. The lengths of the axes have to be known, except for ConvTranspose; dilated pools are refused.
     """
     if node.attr("auto_pad", "NOTSET") == "SAME_UPPER":
         write_pads(node, _padding(node))
@@ -192,7 +192,7 @@ def state_upper_pads(node: Node) -> None:
 def state_lower_pads(node: Node) -> None:
     """The automatic padding is written out; if it is odd, the larger half is at the beginning.
 
-    It is exact for all types. The lengths of the axes have to be known; dilated pools are refused.
+    It is exact for all types. The lengths of the axes have to be known, except for ConvTranspose; dilated pools are refused.
     """
     if node.attr("auto_pad", "NOTSET") == "SAME_LOWER":
         write_pads(node, _padding(node), larger_first=True)
@@ -211,10 +211,8 @@ def state_pads(node: Node) -> None:
 @avoid("ConvTranspose with disputed auto_pad", "ConvTranspose", opset=11)
 def refuse_disputed_padding(node: Node) -> None:
     """The node is refused: runtimes disagree about SAME_LOWER with odd padding, and about negative padding."""
-    mode = node.attr("auto_pad", "NOTSET")
-    if mode.startswith("SAME") and not node.has_attr("output_shape"):
-        totals = _transposed_padding(node)
-        _require_agreed(node, totals if mode == "SAME_LOWER" else [min(total, 0) for total in totals])
+    if node.attr("auto_pad", "NOTSET").startswith("SAME") and not node.has_attr("output_shape"):
+        _require_agreed(node, _transposed_padding(node))
 
 
 @avoid("Window along one axis with unequal padding", ("AveragePool", "Conv", "MaxPool"), opset=13)
@@ -318,29 +316,30 @@ def _padding(node: Node) -> list[int]:
 
 
 def _transposed_padding(node: Node) -> list[int]:
-    """The total padding, which ConvTranspose cuts off: the result has output_shape, or is as long as the input times the stride."""
-    sizes, kernel = lengths_along_axes(node)
+    """The total padding, which ConvTranspose cuts off: the result has output_shape, or is as long as the input times the stride.
+
+    The lengths of the input matter for an output_shape only.
+    """
+    kernel = window_lengths(node)
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
-    strides = node.attr("strides", ones)
-    wanted = node.attr("output_shape") or [size * stride for size, stride in zip(sizes, strides, strict=True)]
-    return [
-        stride * (size - 1) + extra + (length - 1) * dilation + 1 - out
-        for size, length, out, stride, dilation, extra in zip(
-            sizes,
-            kernel,
-            wanted[-len(kernel) :],
-            strides,
-            node.attr("dilations", ones),
-            node.attr("output_padding", zeros),
-            strict=True,
-        )
+    dilations, strides, extra = node.attr("dilations", ones), node.attr("strides", ones), node.attr("output_padding", zeros)
+    beyond = [
+        more + (length - 1) * dilation + 1 - stride
+        for more, length, dilation, stride in zip(extra, kernel, dilations, strides, strict=True)
     ]
+    wanted = node.attr("output_shape")
+    if not wanted:
+        return beyond
+    sizes, _ = lengths_along_axes(node)
+    outputs = zip(beyond, sizes, strides, wanted[-len(kernel) :], strict=True)
+    return [total + size * stride - out for total, size, stride, out in outputs]
 
 
 def _require_agreed(node: Node, totals: Sequence[int]) -> None:
-    """Raises Unconvertible where one of the `totals` of padding is odd, so that it cannot be halved."""
-    if any(total < 0 or total % 2 for total in totals):
-        wanted = node.attr("output_shape")
+    """Raises Unconvertible where runtimes disagree: one of the `totals` of padding is negative, or odd without SAME_UPPER."""
+    wanted = node.attr("output_shape")
+    is_upper = node.attr("auto_pad", "NOTSET") == "SAME_UPPER" and not wanted
+    if any(total < 0 or (total % 2 and not is_upper) for total in totals):
         what = f"output_shape {wanted}" if wanted else f"auto_pad {node.attr('auto_pad')}"
         raise Unconvertible(f"{what} needs a padding of {list(totals)}, which is odd or negative", "state pads instead")
 

@@ -17,8 +17,9 @@ from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one element."""
-_MAX_LOOK_BACK = 8
-"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather."""
+_MAX_LOOK_BACK = 12
+"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather, and
+up to ten where they count the indices themselves."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
@@ -48,9 +49,12 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
         return True
     if maker.op_type == "TopK":
         return len(maker.outputs) == 2 and node.graph.resolve(name) == maker.output(1)
-    if maker.op_type == "Cast":
-        return _is_unsigned(maker)
-    return fact.only_moves_first and is_never_negative(maker, maker.input(0), steps - 1)
+    if fact.kind is facts.Kind.CASTS and fact.takes(facts.Role.DATA):
+        return _is_unsigned(maker) or (_is_wide(maker) and is_never_negative(maker, maker.input(0), steps - 1))
+    decisive = [0] if fact.only_moves_first else []
+    if fact.has("keeps-sign"):
+        decisive = [int(index) for index in fact.names("keeps-sign")] or list(range(len(maker.inputs)))
+    return bool(decisive) and all(is_never_negative(maker, maker.input(index), steps - 1) for index in decisive)
 
 
 def are_wrapped(node: Node, name: str) -> bool:
@@ -67,6 +71,11 @@ def are_wrapped(node: Node, name: str) -> bool:
 def _is_unsigned(cast: Node) -> bool:
     """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
     return cast.elem_type() in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
+
+
+def _is_wide(cast: Node) -> bool:
+    """Whether the output of `cast` holds the indices of any data."""
+    return cast.elem_type(cast.output(0)) in (TensorProto.INT32, TensorProto.INT64)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:

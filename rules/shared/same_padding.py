@@ -67,7 +67,12 @@ def write_pads(node: Node, totals: Sequence[int], larger_first: bool = False) ->
     node.set_attr("pads", [*begins, *ends])
 
 
+def window_lengths(node: Node) -> Sequence[int]:
+    """The lengths of the window along the spatial axes."""
+    return node.attr("kernel_shape") or node.need_shape(1)[2:]
+
+
 def lengths_along_axes(node: Node) -> tuple[Sequence[int], Sequence[int]]:
     """The lengths of the input and of the window, along the spatial axes."""
-    kernel = node.attr("kernel_shape") or node.need_shape(1)[2:]
+    kernel = window_lengths(node)
     return [node.need_dimension(2 + axis) for axis in range(len(kernel))], kernel

@@ -78,6 +78,7 @@ OF_A_PACKAGE = {
 WRITE_NOTHING = {
     "legacy.refuse",
     "attention.masked_rows",
+    "branches.refuse_unlike_ranks",
     "cast.saturated_infinity_changes",
     "cast.saturated_infinity_changes_in_cast_like",
     "control_flow.branches_of_equal_shapes",

@@ -91,6 +91,20 @@ REWRITES = [
         "{ shape = Shape (c) spread = Expand (z, shape) y = Where (c, x, spread) }",
     ),
     (
+        "elementwise.spread_first_operand",
+        "Order of floats that spreads its first operand",
+        13,
+        "g (float[1,4] x, float[3,1] z) => (bool[3,4] y) { y = GreaterOrEqual(x, z) }",
+        "<int64[2] shape = {3, 4}> { spread = Expand (x, shape) y = GreaterOrEqual (spread, z) }",
+    ),
+    (
+        "elementwise.spread_first_operand",
+        "Order of floats that spreads its first operand",
+        13,
+        "g (float[3] x, float[N,3] z) => (bool[N,3] y) { y = Less(x, z) }",
+        "{ shape = Shape (z) spread = Expand (x, shape) y = Less (spread, z) }",
+    ),
+    (
         "elementwise.write_out_sigmoid",
         "Sigmoid of float64 that is multiplied",
         13,

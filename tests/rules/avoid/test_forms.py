@@ -36,6 +36,7 @@ REFUSED = {
     "Recurrent operator of an open number of steps": "the axis dimension 'T' of 'x' is unknown",
     "Mod with fmod": "fmod is 1",
     "GlobalLpPool": "there is no other form of it",
+    "If of unlike ranks": "its branches make tensors of 1 and 2 axes",
 }
 
 
@@ -233,6 +234,15 @@ FREE = {
         13,
         "(float[2,4] x) => (float[2,1] y) <int64[2,1] i = {0, 3}> { y = GatherElements<axis=1>(x, i) }",
     ),
+    "Compress of an open shape without an axis": (
+        13,
+        "(float[2,3] x) => (float[K] y) <bool[2] c = {0, 1}> { y = Compress(x, c) }",
+    ),
+    "If of unlike ranks": (
+        13,
+        "(float[N] x, bool c) => (float[N] y) { y = If(c) <then_branch = t () => (float[N] a) { a = Neg(x) }, "
+        "else_branch = e () => (float[N] b) { b = Abs(x) }> }",
+    ),
     "If of open lengths": (
         13,
         "(float[2] x, bool c) => (float[2] y) { y = If(c) <then_branch = t () => (float[2] a) { a = Neg(x) }, "
@@ -266,6 +276,10 @@ FREE = {
     "Resize of a region": (13, "(float[1,1,4] x) => (float[1,1,8] y) <float[3] s = {1,1,2}> { y = Resize(x, , s) }"),
     "Einsum with an ellipsis": (12, '(float[2,2] x) => (float[2,2] y) { y = Einsum<equation="ij,jk">(x, x) }'),
     "Transpose of one axis": (13, "(float[2,3] x) => (float[3,2] y) { y = Transpose(x) }"),
+    "Order of floats that spreads its first operand": (
+        13,
+        "(float[1] x, float[2,3] z) => (bool[2,3] y) { y = Greater(x, z) }",
+    ),
     "Where that spreads its last operand": (
         13,
         "(bool[3] c, float[3] x, float[2,3] z) => (float[2,3] y) { y = Where(c, x, z) }",

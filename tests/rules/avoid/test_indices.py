@@ -141,6 +141,13 @@ REWRITES = [
         "<int64[2] sizes = {2,1}> { first, last = Split <axis = 0> (x, sizes) y = GatherElements <axis = -1> (first, i) }",
     ),
     (
+        "indices.flatten_first",
+        "Compress of an open shape without an axis",
+        13,
+        "g (float[N,3] x, bool[N] c) => (float[K] y) { y = Compress(x, c) }",
+        "<int64[1] all = {-1}> { flat = Reshape (x, all) y = Compress <axis = 0> (flat, c) }",
+    ),
+    (
         "indices.repeat_by_concat",
         "Tile",
         13,
@@ -196,13 +203,16 @@ def test_a_scatter_is_left_alone_or_refused(kind: str, other: str, message: str 
     "nodes",
     [
         "m, i = TopK <axis = 0> (x, k) y = GatherElements (x, i)",
+        "n = Size (j) r = Range (z, n, o) i = Cast <to = 6> (r) w = Cast <to = 7> (i) d = Unsqueeze (w, k) y = GatherND (x, d)",
+        "n = Size (j) r = Range (z, n, o) p = Add (r, o) c = Concat <axis = 0> (p, r) d = Unsqueeze (c, k) y = GatherND (x, d)",
         "i = NonZero (x) t = Transpose (i) y = GatherND (x, t)",
         "s = Less (j, z) n = Add (j, l) i = Where (s, n, j) y = GatherND (x, i)",
         "i = Cast <to = 12> (j) y = OneHot (i, z, v)",
     ],
 )
 def test_indices_that_are_never_negative_at_run_time_are_left_alone(nodes: str, tmp_path: Path) -> None:
-    text = f"""g (float[2,3] x, int64[4,2] j) => (float[A,B] y) <int64[1] k = {{1}}, int64 z = {{0}}, int64[2] l = {{2, 3}}, float[2] v = {{0, 1}}>
+    text = f"""g (float[2,3] x, int64[4,2] j) => (float[A,B] y)
+        <int64[1] k = {{1}}, int64 z = {{0}}, int64 o = {{1}}, int64[2] l = {{2, 3}}, float[2] v = {{0, 1}}>
         {{ {nodes} }}"""
     source = model(text, 13)
     assert converted(source, "Negative index", tmp_path).graph.node == source.graph.node

@@ -75,6 +75,13 @@ REWRITES = [
         "windows.state_upper_pads",
         "auto_pad SAME_UPPER",
         13,
+        'g (float[1,1,N] x, float[1,1,3] w) => (float[1,1,M] y) { y = ConvTranspose<auto_pad = "SAME_UPPER", strides = [2]>(x, w) }',
+        "{ y = ConvTranspose <strides = [2], pads = [0, 1]> (x, w) }",
+    ),
+    (
+        "windows.state_upper_pads",
+        "auto_pad SAME_UPPER",
+        13,
         'g (float[1,1,4] x) => (float[1,1,2] y) { y = MaxPool<auto_pad = "SAME_UPPER", kernel_shape = [3], strides = [2]>(x) }',
         "{ y = MaxPool <kernel_shape = [3], strides = [2], pads = [0, 1]> (x) }",
     ),
