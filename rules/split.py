@@ -14,7 +14,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
 from .shared.counting import places_of_ones
-from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count, sizes_at_run_time
+from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, name_parts, part_count, sizes_at_run_time
 
 _END, _END_BELOW_9 = np.iinfo(np.int64).max, 2**53
 """An end after the last element of any axis, and one that a Constant of opset 8 can hold."""
@@ -73,9 +73,7 @@ def spell_out_parts(node: Node) -> None:
         return
     parts = part_count(node)
     node.pop_attr("num_outputs")
-    for index in range(len(node.outputs), parts):
-        node.set_output(index, node.fresh_name(f"part{index}"))
-    name_outputs(node)
+    name_parts(node, parts)
     axis = node.attr("axis", 0)
     dimension = node.dimension(axis)
     if parts == 1 or (isinstance(dimension, int) and dimension % parts == 0):

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from drawing import begin_anew
+from drawing import begin_module, begin_test
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, by a test or by a process that a test starts
 
@@ -33,12 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Let a module that is about to be imported draw as if it were the first."""
-    begin_anew()
+    begin_module()
 
 
 @pytest.fixture(autouse=True)
 def _same_numbers(request: pytest.FixtureRequest) -> None:
     """Let the shared generator begin anew, and a module's RNG."""
-    begin_anew()
+    begin_test()
     if hasattr(request.module, "RNG"):
         request.module.RNG = np.random.default_rng(11)

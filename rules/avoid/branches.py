@@ -52,7 +52,7 @@ def refuse_unlike_ranks(node: Node) -> None:
         if shape is not None and wanted is not None and len(shape) != len(wanted):
             raise Unconvertible(
                 f"its branches make tensors of {len(shape)} and {len(wanted)} axes",
-                "fix the lengths that it decides on with --overwrite-input-shape, so that one branch is left",
+                "let both make as many axes, or where it decides on lengths, fix them with --overwrite-input-shape",
             )
 
 

@@ -95,8 +95,8 @@ def spread_last_operand(node: Node) -> None:
 
 
 def _spread(node: Node, index: int, others: Sequence[int]) -> None:
-    """Expand operand `index` to the shape of the result, or of one of the `others` that is as large."""
-    if any(_is_expanded(node, index, other) for other in others):
+    """Expand operand `index`, unless it is as large, to the shape of the result, or of one of the `others` that is."""
+    if _spans_all(node, index) or any(_is_expanded(node, index, other) for other in others):
         return
     shape, op = node.shape(node.output(0)), node.op
     like = next((other for other in others if _spans_all(node, other)), None)
@@ -109,18 +109,22 @@ def _spread(node: Node, index: int, others: Sequence[int]) -> None:
 
 
 def _is_expanded(node: Node, index: int, like: int) -> bool:
-    """Whether operand `index` was expanded to the shape of operand `like`."""
+    """Whether operand `index` was expanded to the shape of operand `like`, to which all others are known to spread."""
     maker = node.maker(index)
     if maker is None or facts.of(maker.op_type).word("sized") != "expanded":
         return False
     measure = maker.maker(1)
-    return measure is not None and measure.op_type == "Shape" and measure.input(0) == node.input(like)
+    if measure is None or measure.op_type != "Shape" or measure.has_attr("start") or measure.has_attr("end"):
+        return False
+    return measure.input(0) == node.input(like) and _spans_all(node, like, leave_out=index)
 
 
-def _spans_all(node: Node, index: int) -> bool:
-    """Whether all other operands are known to spread to the shape of operand `index`."""
+def _spans_all(node: Node, index: int, leave_out: int = -1) -> bool:
+    """Whether all other operands are known to spread to the shape of operand `index`; one of them may be left out."""
     shape = node.shape(index)
-    others = [node.shape(other) for other in range(len(node.inputs)) if other != index]
+    others = [node.shape(other) for other in range(len(node.inputs)) if other not in (index, leave_out)]
+    if all(other == () for other in others):
+        return True
     return shape is not None and all(
         other is not None
         and len(other) <= len(shape)
@@ -246,7 +250,7 @@ def spread_first_operand(node: Node) -> None:
     It is exact for all types. The shape of the result has to be known, or to be that of the other operand.
     """
     shape = node.shape(0)
-    if node.elem_type() in FLOATING and (shape is None or any(dim != 1 for dim in shape)):
+    if (shape is None or any(dim != 1 for dim in shape)) and node.need_elem_type() in FLOATING:
         _spread(node, 0, (1,))
 
 

@@ -14,8 +14,7 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ..shared.indices import are_wrapped, is_never_negative, length, wrapped
-from ..shared.integers import UNSIGNED
+from ..shared.indices import is_never_negative, length
 
 _MOST_TURNS = 64
 """The number of nodes at most that take turns."""
@@ -25,12 +24,13 @@ _LEAST = float(np.finfo(np.float32).tiny)
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
 def along_one_axis(node: Node) -> None:
-    """The length of the axis is added to negative indices, at run time where they are not constant.
+    """The length of the axis is added to negative indices, at run time by Mod where they are not constant.
 
     It is exact for all types. Beside constant indices, the length of the axis has to be known.
     """
-    if _may_be_negative_at_run_time(node, 1):
-        _wrap(node, 1, length(node, node.input(0), node.attr("axis", 0), "scalar"))
+    if _may_be_negative_at_run_time(node):
+        kind = node.need_elem_type(1)
+        _wrap(node, length(node, node.input(0), node.attr("axis", 0), "scalar"), kind)
         return
     indices = _negative(node, 1)
     if indices is not None:
@@ -40,17 +40,17 @@ def along_one_axis(node: Node) -> None:
 
 @avoid("Negative index", "GatherND", opset=13)
 def along_many_axes(node: Node) -> None:
-    """The length of its axis is added to each negative index, at run time where the indices are not constant.
+    """The length of its axis is added to each negative index, at run time by Mod where the indices are not constant.
 
     It is exact for all types. Beside constant indices, the lengths of the axes with negative ones have to be known; else the number
     of axes.
     """
     first, indices = node.attr("batch_dims", 0), _negative(node, 1)
-    if _may_be_negative_at_run_time(node, 1):
-        end = first + node.need_dimension(-1, 1)
+    if _may_be_negative_at_run_time(node):
+        kind, end = node.need_elem_type(1), first + node.need_dimension(-1, 1)
         known = [node.dimension(axis) for axis in range(first, end)]
         is_open = any(not isinstance(dim, int) for dim in known)
-        _wrap(node, 1, node.op.Shape(node.input(0), start=first, end=end, opset=15) if is_open else node.op.int64(known))
+        _wrap(node, node.op.Shape(node.input(0), start=first, end=end, opset=15) if is_open else node.op.int64(known), kind)
     if indices is None:
         return
     lengths = [node.need_dimension(first + axis) if (indices[..., axis] < 0).any() else 0 for axis in range(indices.shape[-1])]
@@ -59,19 +59,12 @@ def along_many_axes(node: Node) -> None:
 
 @avoid("Negative index", "OneHot", opset=11)
 def of_classes(node: Node) -> None:
-    """The depth is added to negative indices, at run time where they are not constant.
+    """The depth is added to negative constant indices.
 
-    It is exact for all types. Beside constant indices, the depth has to be constant.
+    It is exact for all types. The depth has to be constant. Indices that are computed at run time are taken not to be negative.
     """
-    if node.opset < 11:  # before 11 negative ones select nothing
-        return
-    if _may_be_negative_at_run_time(node, 0):
-        if node.need_elem_type() != TensorProto.INT64:
-            node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.INT64))
-        _wrap(node, 0, _depth(node))
-        return
     indices = _negative(node, 0)
-    if indices is None:
+    if indices is None or node.opset < 11:  # before 11 negative ones select nothing
         return
     depth = int(node.const_input(1, "the depth").reshape(()))
     _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
@@ -157,24 +150,14 @@ def one_by_one(node: Node) -> None:
     node.become.Unsqueeze(data, op.int64([last]))
 
 
-def _may_be_negative_at_run_time(node: Node, index: int) -> bool:
-    """Whether the indices in input `index` are signed, not constant, and neither proven to be positive nor made so."""
-    if node.constant(index) is not None or node.elem_type(node.input(index)) in UNSIGNED:
-        return False
-    return not (is_never_negative(node, node.input(index)) or are_wrapped(node, node.input(index)))
+def _may_be_negative_at_run_time(node: Node) -> bool:
+    """Whether the indices, input 1, are not constant, and not proven to be positive."""
+    return node.constant(1) is None and not is_never_negative(node, node.input(1))
 
 
-def _wrap(node: Node, index: int, size: str) -> None:
-    node.set_input(index, wrapped(node, node.input(index), node.need_elem_type(index), size))
-
-
-def _depth(node: Node) -> str:
-    """The depth of a OneHot, of any type and rank 0 or 1, as an int64 scalar."""
-    depth = node.constant(1)
-    if depth is not None:
-        return node.op.int64(int(depth.item()))
-    whole = node.op.Cast(node.input(1), to=TensorProto.INT64)
-    return whole if node.shape(whole) == () else node.op.Reshape(whole, node.op.int64([]))
+def _wrap(node: Node, size: str, kind: int) -> None:
+    """Let negative indices, input 1 of type `kind`, count from the front, by Mod."""
+    node.set_input(1, node.op.Mod(node.input(1), size if kind == TensorProto.INT64 else node.op.Cast(size, to=kind)))
 
 
 def _negative(node: Node, index: int) -> np.ndarray | None:

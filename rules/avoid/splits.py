@@ -9,7 +9,7 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible, Undecided
 from ...rewriter.graph.node import Node
 from ..shared.parameters import is_stored
-from ..shared.split_sizes import explicit_sizes, known_sizes, part_count, sizes_at_run_time, state_sizes
+from ..shared.split_sizes import explicit_sizes, known_sizes, name_parts, part_count, sizes_at_run_time, state_sizes
 
 
 @avoid("Split by num_outputs along an open axis", "Split", opset=18)
@@ -19,10 +19,12 @@ def compute_sizes(node: Node) -> None:
     It is exact for all types and lengths.
     """
     axis = node.attr("axis", 0)
-    if node.has_attr("num_outputs") and not isinstance(node.dimension(axis), int):
-        sizes = sizes_at_run_time(node, axis, part_count(node))
-        node.pop_attr("num_outputs")
-        node.set_input(1, sizes)
+    if not node.has_attr("num_outputs") or isinstance(node.dimension(axis), int):
+        return
+    name_parts(node, part_count(node))
+    sizes = sizes_at_run_time(node, axis, len(node.outputs))
+    node.pop_attr("num_outputs")
+    node.set_input(1, sizes)
 
 
 @avoid("Split by num_outputs, uneven", "Split", opset=18)

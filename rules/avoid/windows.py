@@ -336,9 +336,9 @@ def _transposed_padding(node: Node) -> list[int]:
 
 
 def _require_agreed(node: Node, totals: Sequence[int]) -> None:
-    """Raises Unconvertible where runtimes disagree: one of the `totals` of padding is negative, or odd without SAME_UPPER."""
+    """Raises Unconvertible where runtimes disagree: a total is negative, or odd without SAME_UPPER of opset 11 and later."""
     wanted = node.attr("output_shape")
-    is_upper = node.attr("auto_pad", "NOTSET") == "SAME_UPPER" and not wanted
+    is_upper = node.attr("auto_pad", "NOTSET") == "SAME_UPPER" and node.opset >= 11 and not wanted
     if any(total < 0 or (total % 2 and not is_upper) for total in totals):
         what = f"output_shape {wanted}" if wanted else f"auto_pad {node.attr('auto_pad')}"
         raise Unconvertible(f"{what} needs a padding of {list(totals)}, which is odd or negative", "state pads instead")

@@ -67,6 +67,13 @@ def state_sizes(node: Node, sizes: list[int]) -> None:
     node.set_input(1, node.op.int64(sizes))
 
 
+def name_parts(node: Node, parts: int) -> None:
+    """Name all outputs, and let there be `parts` of them."""
+    for index in range(len(node.outputs), parts):
+        node.set_output(index, node.fresh_name(f"part{index}"))
+    name_outputs(node)
+
+
 def name_outputs(node: Node) -> None:
     """Name the outputs without a name. Such outputs are legal and count as parts, but onnxruntime crashes on them."""
     if "" not in node.proto.output:

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 
 RANDOM = np.random.default_rng(5)
-_START = RANDOM.bit_generator.state
+_OF_MODULES, _OF_TESTS = (np.random.default_rng(seed).bit_generator.state for seed in (5, 6))
 
 
-def begin_anew() -> None:
-    """Let the next arrays be those that the first caller gets."""
-    RANDOM.bit_generator.state = _START
+def begin_module() -> None:
+    """Let the next arrays be those that the first module gets."""
+    RANDOM.bit_generator.state = _OF_MODULES
+
+
+def begin_test() -> None:
+    """Let the next arrays be those that the first test gets, which are others than those of its module."""
+    RANDOM.bit_generator.state = _OF_TESTS
 
 
 def normal(*shape: int) -> np.ndarray:

@@ -225,3 +225,29 @@ def test_a_stored_value_that_is_cast_to_bool_is_compared_in_float(tmp_path: Path
     result = converted(proto, "Cast to bool", tmp_path)
     assert [node.op_type for node in result.graph.node] == ["Greater", "And"]
     np.testing.assert_array_equal(run(result, {"c": np.array([True, True, True])})[0], [False, True, True])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[N,4] x) => (bool[N,4] y) <float z = {1}> { y = Greater (x, z) }",
+        "g (float[N,4] x, float[4] z) => (bool[N,4] y) { y = Greater (x, z) }",
+        "g (int64[M,1] x, int64[N] z) => (bool[M,N] y) { y = Greater (x, z) }",
+        "g (float[4] x, float[K] z, int64[2] r) => (bool[A,B] y) { s = Reshape (z, r) l = Shape (s) e = Expand (x, l) y = Less (e, s) }",
+    ],
+)
+def test_a_first_operand_that_is_not_spread_is_left_alone(text: str, tmp_path: Path) -> None:
+    source = model(text, 13)
+    assert converted(source, "Order of floats that spreads its first operand", tmp_path).graph.node == source.graph.node
+
+
+def test_a_first_operand_of_unknown_shape_is_refused(tmp_path: Path) -> None:
+    text = "g (float[M,1] x, float[N] z) => (bool[M,N] y) { y = Greater (x, z) }"
+    with pytest.raises(UnconvertibleError, match=r"the shape \(M, N\) of 'y' is not fully known"):
+        converted(model(text, 13), "Order of floats that spreads its first operand", tmp_path)
+
+
+def test_an_operand_that_was_expanded_to_a_smaller_one_is_spread_once_more(tmp_path: Path) -> None:
+    text = """g (bool[3] c, float[2,3] x, float v) => (float[2,3] y) { s = Shape (c) e = Expand (v, s) y = Where (c, x, e) }"""
+    result = converted(model(text, 13), "Where that spreads its last operand", tmp_path)
+    assert len([node for node in result.graph.node if node.op_type == "Expand"]) == 2

@@ -10,6 +10,7 @@ from helpers import assert_rewrites, model
 
 from split_rewrite.rewriter import UnconvertibleError
 
+_LARGE = 2**63 - 1
 REWRITES = [
     (
         "indices.scatter_in_turns",
@@ -67,9 +68,9 @@ REWRITES = [
         13,
         "g (float[N,3] x, int32[1,3] i) => (float[1,3] y) { y = GatherElements(x, i) }",
         """
-            <int32 zero = {0}, int64 axis = {0}>
-            { all = Shape (x) rows = Gather <axis = 0> (all, axis) size = Cast <to = 6> (rows) sign = Less (i, zero)
-              back = Add (i, size) front = Where (sign, back, i) y = GatherElements (x, front) }
+            <int64 axis = {0}>
+            { all = Shape (x) rows = Gather <axis = 0> (all, axis) size = Cast <to = 6> (rows) front = Mod (i, size)
+              y = GatherElements (x, front) }
         """,
     ),
     (
@@ -78,9 +79,7 @@ REWRITES = [
         15,
         "g (float[B,M,N] x, int64[B,4,1] i) => (float[B,4,N] y) { y = GatherND <batch_dims = 1> (x, i) }",
         """
-            <int64 zero = {0}>
-            { size = Shape <start = 1, end = 2> (x) sign = Less (i, zero) back = Add (i, size) front = Where (sign, back, i)
-              y = GatherND <batch_dims = 1> (x, front) }
+            { size = Shape <start = 1, end = 2> (x) front = Mod (i, size) y = GatherND <batch_dims = 1> (x, front) }
         """,
     ),
     (
@@ -89,28 +88,6 @@ REWRITES = [
         13,
         "g (float[2] v) => (float[2,3] y) <int64[2] i = {-1, 1}, int64 d = {3}> { y = OneHot(i, d, v) }",
         "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
-    ),
-    (
-        "indices.of_classes",
-        "Negative index",
-        13,
-        "g (float[2] v, int64[N] i, int64[1] d) => (float[N,M] y) { y = OneHot(i, d, v) }",
-        """
-            <int64[0] scalar = {}, int64 zero = {0}>
-            { depth = Reshape (d, scalar) sign = Less (i, zero) back = Add (i, depth) front = Where (sign, back, i)
-              y = OneHot (front, d, v) }
-        """,
-    ),
-    (
-        "indices.of_classes",
-        "Negative index",
-        13,
-        "g (float[2] v, float[N] i) => (float[N,3] y) <float d = {3}> { y = OneHot(i, d, v) }",
-        """
-            <float d = {3}, int64 zero = {0}, int64 depth = {3}>
-            { whole = Cast <to = 7> (i) sign = Less (whole, zero) back = Add (whole, depth) front = Where (sign, back, whole)
-              y = OneHot (front, d, v) }
-        """,
     ),
     (
         "indices.scatter_into_a_copy",
@@ -206,16 +183,32 @@ def test_a_scatter_is_left_alone_or_refused(kind: str, other: str, message: str 
         "n = Size (j) r = Range (z, n, o) i = Cast <to = 6> (r) w = Cast <to = 7> (i) d = Unsqueeze (w, k) y = GatherND (x, d)",
         "n = Size (j) r = Range (z, n, o) p = Add (r, o) c = Concat <axis = 0> (p, r) d = Unsqueeze (c, k) y = GatherND (x, d)",
         "i = NonZero (x) t = Transpose (i) y = GatherND (x, t)",
-        "s = Less (j, z) n = Add (j, l) i = Where (s, n, j) y = GatherND (x, i)",
-        "i = Cast <to = 12> (j) y = OneHot (i, z, v)",
+        "i = Mod (j, l) y = GatherND (x, i)",
+        "u = Cast <to = 9> (j) i = Cast <to = 7> (u) y = GatherND (x, i)",
     ],
 )
 def test_indices_that_are_never_negative_at_run_time_are_left_alone(nodes: str, tmp_path: Path) -> None:
     text = f"""g (float[2,3] x, int64[4,2] j) => (float[A,B] y)
-        <int64[1] k = {{1}}, int64 z = {{0}}, int64 o = {{1}}, int64[2] l = {{2, 3}}, float[2] v = {{0, 1}}>
+        <int64[1] k = {{1}}, int64 z = {{0}}, int64 o = {{1}}, int64[2] l = {{2, 3}}>
         {{ {nodes} }}"""
     source = model(text, 13)
     assert converted(source, "Negative index", tmp_path).graph.node == source.graph.node
+
+
+@pytest.mark.parametrize(
+    "indices",
+    [
+        "a = Cast <to = 2> (j) c = Cast <to = 3> (a) i = Cast <to = 7> (c)",
+        "r = Range (z, m, n) i = Unsqueeze (r, k)",
+        "s = Size (v) a = Add (s, b) i = Unsqueeze (a, f)",
+        "s = Less (j, o) e = Add (j, l) i = Where (s, e, j)",
+    ],
+)
+def test_indices_that_may_be_negative_are_counted_from_the_front(indices: str, tmp_path: Path) -> None:
+    text = f"""g (float[2,3] x, int64[4,1] j, int64 m, int64 n, float[N] v) => (float[A,B] y)
+        <int64[1] k = {{1}}, int64[2] f = {{0, 1}}, int64 z = {{0}}, int64 o = {{1}}, int64[1] l = {{1}}, int64 b = {{{_LARGE}}}>
+        {{ {indices} y = GatherND (x, i) }}"""
+    assert "Mod" in [node.op_type for node in converted(model(text, 13), "Negative index", tmp_path).graph.node]
 
 
 @pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
