@@ -13,6 +13,7 @@ from ..conversion import driver
 from ..conversion.options import Options
 from ..errors import SplitRewriteError, status_and_line
 from ..opsets.transitions import newest_opset
+from ..report.report import Report
 from ..runtimes.demands import demands_of
 from ..runtimes.known_messages import Known
 from ..runtimes.profiles import known_runtimes
@@ -61,8 +62,20 @@ def tried(remedy: Remedy, model: str) -> Remedy:
         report = driver.dry_run(model, target, options=options).report
     except (SplitRewriteError, RecursionError, OSError) as error:
         return remedy._replace(works=False, refusal=status_and_line(error)[1].splitlines()[0])
-    blockers = report.blockers
-    return remedy._replace(works=not blockers, refusal=str(blockers[0]) if blockers else "")
+    refusal = str(report.blockers[0]) if report.blockers else _idle(report, options)
+    return remedy._replace(works=not refusal, refusal=refusal)
+
+
+def _idle(report: Report, options: Options) -> str:
+    """What a dry run for a runtime without a release says that changes nothing: another release wrote the message. "" else."""
+    demands = demands_of(options.for_runtimes)
+    named = any(letter.isdigit() for name in options.for_runtimes for letter in name)
+    if demands is None or named or report.changes or report.source_opset != report.target_opset:
+        return ""
+    if demands.ir_max is not None and demands.ir_max < report.source_ir_version:
+        return ""
+    runtime = options.for_runtimes[0]
+    return f"{demands.titles} takes the model as it is; name the release that wrote the message, as in --for {runtime}-N"
 
 
 def attempts(remedy: Remedy, model: str, declared: int) -> Iterator[Remedy]:

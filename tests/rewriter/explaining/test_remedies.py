@@ -45,6 +45,7 @@ TRIED = {
     "-t 11": (True, ""),
     "-t 5": (False, "Split"),
     "--for opencv-4.12": (True, ""),
+    "--for onnxruntime": (False, "takes the model as it is; name the release that wrote the message, as in --for onnxruntime-N"),
     "--for nobody": (False, "unknown runtime"),
     "--assume-opset 13": (False, "num_outputs"),
     "--standard --ir-version 9": (True, ""),
