@@ -365,7 +365,9 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     if given["text"]:
         _print_text([source, *filter(None, [destination, *more])])
         return
-    _check_no_command(source, is_alone=not (destination or given["output"] or given["dry_run"] or given["in_place"]))
+    _check_no_command(
+        source, may_be_one=bool(more) or not (destination or given["output"] or given["dry_run"] or given["in_place"])
+    )
     many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))
@@ -387,13 +389,15 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
 
 
-def _check_no_command(source: str, is_alone: bool) -> None:
-    """Raises click.UsageError where INPUT is no file but a word in the place of a command: alone, or similar to one."""
+def _check_no_command(source: str, may_be_one: bool) -> None:
+    """Raises click.UsageError where INPUT is no file but a word in the place of a command: alone, before two files, or similar to
+    one.
+    """
     if not re.fullmatch(r"[A-Za-z][\w-]*", source) or os.path.lexists(source):
         return
     option = source.casefold()
     hint = f"; did you mean '--{option}'?" if option in ("help", "version") else did_you_mean(source, _SUBCOMMANDS)
-    if is_alone or hint:
+    if may_be_one or hint:
         known = f"; the commands are {', '.join(_SUBCOMMANDS)}"
         raise click.UsageError(f"{source}: there is no such file or command{hint or known}")
 

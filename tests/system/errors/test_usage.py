@@ -26,6 +26,9 @@ USAGE: dict[str, Row] = {
     "no-arguments": Row("", "Missing argument 'INPUT'."),
     "no-output": Row("m.onnx", "Missing argument 'OUTPUT': name the file to write."),
     "no-command": Row("doctor", "doctor: there is no such file or command; the commands are inspect, explain, reproduce, probe"),
+    "command-of-another-tool": Row(
+        "convert m.onnx o.onnx", "convert: there is no such file or command; the commands are inspect, explain, reproduce, probe"
+    ),
     "help-as-a-command": Row("help", "help: there is no such file or command; did you mean '--help'?"),
     "version-as-a-command": Row("version", "version: there is no such file or command; did you mean '--version'?"),
     "misspelt-command": Row("inspct m.onnx", "inspct: there is no such file or command; did you mean 'inspect'?"),
