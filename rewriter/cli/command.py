@@ -365,9 +365,8 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     if given["text"]:
         _print_text([source, *filter(None, [destination, *more])])
         return
-    _check_no_command(
-        source, may_be_one=bool(more) or not (destination or given["output"] or given["dry_run"] or given["in_place"])
-    )
+    is_alone = not (destination or given["output"] or given["dry_run"] or given["in_place"])
+    _check_no_command(source, may_be_one=is_alone or (len(more) == 1 and not given["output"]))
     many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))

@@ -19,6 +19,7 @@ from ..engine.reach import find_reach
 from ..engine.stamp import assume
 from ..errors import CheckError, CompareError, InvalidModelError, RuleError, SplitRewriteError, UnconvertibleError
 from ..graph.model import Model
+from ..opsets.transitions import newest_opset
 from ..process import child_call
 from ..report.report import Report
 from ..storage import KEPT, NamedFile, check_apart, check_destinations, different_path, files_of_model, require_new, spooled, stage
@@ -286,7 +287,7 @@ def _dry_run(opened: Opened, target: int | None, options: Options, accepted: Acc
     outcome = run(aim.target)
     outcome.remarks += aim.avoided
     blockers = blockers_of(outcome, options.strict, job.prepared.repairs)
-    reach = None if source is None else find_reach(source, *job.opsets, run)
+    reach = None if source is None else find_reach(source, newest_opset(), run)
     end = End(job.prepared.ir_version, blockers=blockers, reach=reach, name=calls.name())
     return Done(job.report(aim.target, outcome, ready.written, end), outcome.rewrites)
 

@@ -25,7 +25,6 @@ from ..execution.loadable import not_loaded
 from ..graph.model import Model
 from ..onnx_model.protos import GraphLike, shown_name
 from ..opsets import inference, unread
-from ..opsets.transitions import newest_opset
 from ..process.child import no_interpreter
 from ..report.report import Report
 from ..report.rewritten import detached
@@ -130,11 +129,6 @@ class Job:
         except InvalidModelError as error:
             raise ArgumentError(f"rules: the model is not valid after the onnxscript rules: {error}") from error
         return Ready(model, [Change(f"onnxscript.{rule}", node.op_type, shown_name(node), "onnxscript") for rule, node in written])
-
-    @property
-    def opsets(self) -> tuple[int, int]:
-        """The oldest and the newest opset that the installed onnx knows, and that the runtimes load."""
-        return (1, newest_opset()) if self._demands is None else (self._demands.lowest, self._demands.highest)
 
     def aim(self, model: Model, target: int | None) -> Aim:
         """Choose the opset for the runtimes, unless `target` is given: the first one without blockers, else the one with the

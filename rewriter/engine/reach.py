@@ -4,7 +4,7 @@ skeleton, and what blocks the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..errors import Blocker
@@ -15,28 +15,19 @@ DryRun = Callable[[int], Outcome]
 
 
 class Reach(NamedTuple):
-    """The lowest and the highest opset that a model can be converted to, with the blockers of the next opset below and above.
-
-    `here` has what blocks the model at its own opset, where no other is in reach: a runtime takes it at none.
-    """
+    """The lowest and the highest opset that a model can be converted to, with the blockers of the next opset below and above."""
 
     lowest: int
     highest: int
     below: tuple[Blocker, ...]
     above: tuple[Blocker, ...]
-    here: tuple[Blocker, ...] = ()
 
 
-def find_reach(source: int, oldest: int, newest: int, dry_run: DryRun) -> Reach:
-    """Find the reach of a model of opset `source` among the opsets from `oldest` to `newest`, which may leave out its own."""
-    lowest, below = _furthest(source, min(oldest, source), dry_run)
-    highest, above = _furthest(source, max(newest, source), dry_run)
-    here: Sequence[Blocker] = ()
-    if lowest > newest or highest < oldest:
-        here = below or above
-    elif lowest == highest:
-        here = dry_run(source).blockers
-    return Reach(max(lowest, oldest), min(highest, newest), below, above, tuple(here))
+def find_reach(source: int, newest: int, dry_run: DryRun) -> Reach:
+    """Find the reach of a model of opset `source`. `newest` is the newest opset that the installed onnx knows."""
+    lowest, below = _furthest(source, 1, dry_run)
+    highest, above = _furthest(source, newest, dry_run)
+    return Reach(lowest, highest, below, above)
 
 
 def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Blocker, ...]]:

@@ -22,6 +22,8 @@ from ..runtimes.runtime import dotted
 _NAME = re.compile(r"\{(\w+)\}")
 _VERSION = re.compile(r"-\d+$")
 _LOWEST = 1
+_INSTALLED = "onnxruntime"
+"""The runtime that stands for its installed release, where no other is named."""
 
 
 class Remedy(NamedTuple):
@@ -67,15 +69,12 @@ def tried(remedy: Remedy, model: str) -> Remedy:
 
 
 def _idle(report: Report, options: Options) -> str:
-    """What a dry run for a runtime without a release says that changes nothing: another release wrote the message. "" else."""
-    demands = demands_of(options.for_runtimes)
-    named = any(letter.isdigit() for name in options.for_runtimes for letter in name)
-    if demands is None or named or report.changes or report.source_opset != report.target_opset:
+    """What a dry run for the installed onnxruntime says that changes nothing: another release wrote the message. "" else."""
+    changed = report.changes or report.remarks or report.source_opset != report.target_opset
+    demands = demands_of(options.for_runtimes) if list(options.for_runtimes) == [_INSTALLED] else None
+    if changed or demands is None or (demands.ir_max is not None and demands.ir_max < report.source_ir_version):
         return ""
-    if demands.ir_max is not None and demands.ir_max < report.source_ir_version:
-        return ""
-    runtime = options.for_runtimes[0]
-    return f"{demands.titles} takes the model as it is; name the release that wrote the message, as in --for {runtime}-N"
+    return f"{demands.titles} takes the model as it is; name the release that wrote the message, as in --for {_INSTALLED}-N"
 
 
 def attempts(remedy: Remedy, model: str, declared: int) -> Iterator[Remedy]:

@@ -15,6 +15,7 @@ from ..conversion.stages import Job
 from ..engine.outcome import Remark
 from ..engine.reach import Reach, find_reach
 from ..graph.model import Model
+from ..opsets.transitions import newest_opset
 from ..opsets.type_protos import shape_of
 from ..storage.payload import raw_length
 from ..structure.declarations import show
@@ -64,7 +65,9 @@ def inspect_model(model: AnyModel) -> Inspection:
 
 def _inspected(opened: Opened, accepted: Accepted, job: Job, model: Model) -> Inspection:
     prepared, proto = job.prepared, opened.skeleton.proto
-    reach = None if prepared.opset is None else find_reach(prepared.opset, *job.opsets, lambda opset: job.try_at(opset, model)[1])
+    reach = (
+        None if prepared.opset is None else find_reach(prepared.opset, newest_opset(), lambda opset: job.try_at(opset, model)[1])
+    )
     with_default = {tensor.name for tensor in proto.graph.initializer}
     return Inspection(
         opset=prepared.opset,

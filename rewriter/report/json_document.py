@@ -80,8 +80,8 @@ def _done(report: ReportData) -> Document:
         "reach": None
         if report.reach is None
         else {
-            "lowest": None if report.reach.here else report.reach.lowest,
-            "highest": None if report.reach.here else report.reach.highest,
+            "lowest": report.reach.lowest,
+            "highest": report.reach.highest,
             "below": [blocker.to_dict() for blocker in report.reach.below],
             "above": [blocker.to_dict() for blocker in report.reach.above],
         },

@@ -36,18 +36,23 @@ def reach_section(report: ReportData, reach: Reach) -> str:
     items: list[str] = []
     for opset in range(1, max(newest_opset(), report.target_opset or 1) + 1):
         labels = [
-            *(["within"] if reach.lowest <= opset <= reach.highest and not reach.here else []),
+            *(["within"] if reach.lowest <= opset <= reach.highest else []),
             *(["here"] if opset == report.source_opset else []),
             *(["asked"] if opset == report.target_opset else []),
         ]
         items.append(f'<li class="{" ".join(labels)}">{opset}</li>' if labels else f"<li>{opset}</li>")
     source, target = report.source_opset, report.target_opset
     asked = "" if source == target else f" and the {target} that was asked for"
-    reached = "no opset" if reach.here else f"opset {reach.lowest} to {reach.highest}"
-    text = f"From opset {source}, the model reaches {reached}. Outlined: the {source} that it has{asked}."
-    scale = f'<ol class="scale" aria-label="Within reach: {reached}">{"".join(items)}</ol>'
-    sides = [("here", reach.here)] if reach.here else [("below", reach.below), ("above", reach.above)]
-    rows = [(direction, *_blocker_row(group)) for direction, stops in sides for group in alike(stops)]
+    text = (
+        f"From opset {source}, the model reaches opset {reach.lowest} to {reach.highest}. "
+        f"Outlined: the {source} that it has{asked}."
+    )
+    scale = f'<ol class="scale" aria-label="Opsets within reach are {reach.lowest} to {reach.highest}">{"".join(items)}</ol>'
+    rows = [
+        (direction, *_blocker_row(group))
+        for direction, stops in (("below", reach.below), ("above", reach.above))
+        for group in alike(stops)
+    ]
     headers = ("Further", "Operator", "Nodes#", "Step", "Reason", "Where")
     return f'{scale}<p class="note">{text}</p>{table("What stops it there", headers, rows)}'
 

@@ -230,9 +230,7 @@ def verdict(report: ReportData) -> str:
     """The findings of a dry run, as a short table."""
     answer = f"{_nodes(len(report.blockers))} cannot be converted" if report.blockers else "can be converted"
     rows = [*_for_runtimes(report), ("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
-    if report.reach is not None and report.reach.here:
-        rows.append(("in reach", "no opset"))
-    elif report.reach is not None:
+    if report.reach is not None and not (report.blockers and report.runtimes):  # the runtimes may take none of these opsets
         rows.append(("lowest", _limit(report.reach.lowest, "below", report.reach.below)))
         rows.append(("highest", _limit(report.reach.highest, "above", report.reach.above)))
     return "\n".join(aligned(rows))

@@ -250,7 +250,8 @@ def spread_first_operand(node: Node) -> None:
     It is exact for all types. The shape of the result has to be known, or to be that of the other operand.
     """
     shape = node.shape(0)
-    if (shape is None or any(dim != 1 for dim in shape)) and node.need_elem_type() in FLOATING:
+    is_one_element = shape is not None and all(dim == 1 for dim in shape)
+    if not (is_one_element or _spans_all(node, 0)) and node.need_elem_type() in FLOATING:
         _spread(node, 0, (1,))
 
 

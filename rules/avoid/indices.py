@@ -24,13 +24,13 @@ _LEAST = float(np.finfo(np.float32).tiny)
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
 def along_one_axis(node: Node) -> None:
-    """The length of the axis is added to negative indices, at run time by Mod where they are not constant.
+    """Negative indices count from the front, at run time by Mod where they are not constant.
 
-    It is exact for all types. Beside constant indices, the length of the axis has to be known.
+    It is exact for all types. Indices beyond the axis, with which the node fails, would count anew. Beside constant indices, the
+    length of the axis has to be known.
     """
     if _may_be_negative_at_run_time(node):
-        kind = node.need_elem_type(1)
-        _wrap(node, length(node, node.input(0), node.attr("axis", 0), "scalar"), kind)
+        _wrap(node, length(node, node.input(0), node.attr("axis", 0), "scalar"))
         return
     indices = _negative(node, 1)
     if indices is not None:
@@ -40,17 +40,17 @@ def along_one_axis(node: Node) -> None:
 
 @avoid("Negative index", "GatherND", opset=13)
 def along_many_axes(node: Node) -> None:
-    """The length of its axis is added to each negative index, at run time by Mod where the indices are not constant.
+    """Negative indices count from the front, at run time by Mod where they are not constant.
 
-    It is exact for all types. Beside constant indices, the lengths of the axes with negative ones have to be known; else the number
-    of axes.
+    It is exact for all types. Indices beyond an axis, with which the node fails, would count anew. Beside constant indices, the
+    lengths of the axes with negative ones have to be known; else the number of axes.
     """
     first, indices = node.attr("batch_dims", 0), _negative(node, 1)
     if _may_be_negative_at_run_time(node):
-        kind, end = node.need_elem_type(1), first + node.need_dimension(-1, 1)
+        end = first + node.need_dimension(-1, 1)
         known = [node.dimension(axis) for axis in range(first, end)]
         is_open = any(not isinstance(dim, int) for dim in known)
-        _wrap(node, node.op.Shape(node.input(0), start=first, end=end, opset=15) if is_open else node.op.int64(known), kind)
+        _wrap(node, node.op.Shape(node.input(0), start=first, end=end, opset=15) if is_open else node.op.int64(known))
     if indices is None:
         return
     lengths = [node.need_dimension(first + axis) if (indices[..., axis] < 0).any() else 0 for axis in range(indices.shape[-1])]
@@ -155,9 +155,12 @@ def _may_be_negative_at_run_time(node: Node) -> bool:
     return node.constant(1) is None and not is_never_negative(node, node.input(1))
 
 
-def _wrap(node: Node, size: str, kind: int) -> None:
-    """Let negative indices, input 1 of type `kind`, count from the front, by Mod."""
-    node.set_input(1, node.op.Mod(node.input(1), size if kind == TensorProto.INT64 else node.op.Cast(size, to=kind)))
+def _wrap(node: Node, size: str) -> None:
+    """Let negative indices, input 1, count from the front, by Mod with the int64 `size`."""
+    indices = node.input(1)
+    if node.elem_type(indices) != TensorProto.INT64:
+        indices = node.op.Cast(indices, to=TensorProto.INT64)
+    node.set_input(1, node.op.Mod(indices, size))
 
 
 def _negative(node: Node, index: int) -> np.ndarray | None:

@@ -17,9 +17,8 @@ from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one element."""
-_MAX_LOOK_BACK = 12
-"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather, and
-up to ten where they count the indices themselves."""
+_MAX_LOOK_BACK = 8
+"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
@@ -37,10 +36,7 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 
 
 def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
-    """Whether the nodes that make `name`, up to `steps` nodes back, prove that it has no negative element.
-
-    Lengths and positions, and sums of them, are taken to be in the range of int32.
-    """
+    """Whether the nodes that make `name`, up to `steps` nodes back, prove that it has no negative element."""
     value = node.constant(name)
     if value is not None:
         return bool((value >= 0).all())
@@ -52,30 +48,16 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
         return True
     if maker.op_type == "TopK":
         return len(maker.outputs) == 2 and node.graph.resolve(name) == maker.output(1)
+    if maker.op_type == "Cast":
+        return _is_unsigned(maker)
     if maker.op_type == "Mod" and not maker.attr("fmod", 0):
         return is_never_negative(maker, maker.input(1), steps - 1)
-    if fact.kind is facts.Kind.CASTS and fact.takes(facts.Role.DATA):
-        return _is_wide(maker) and (_is_unsigned(maker) or is_never_negative(maker, maker.input(0), steps - 1))
-    decisive = [0] if fact.only_moves_first else []
-    if fact.has("keeps-sign") and _is_wide(maker) and not _has_large(maker):
-        decisive = [int(index) for index in fact.names("keeps-sign")] or list(range(len(maker.inputs)))
-    return bool(decisive) and all(is_never_negative(maker, maker.input(index), steps - 1) for index in decisive)
+    return fact.only_moves_first and is_never_negative(maker, maker.input(0), steps - 1)
 
 
 def _is_unsigned(cast: Node) -> bool:
-    """Whether the input of `cast` has an unsigned type whose values all fit into int32."""
+    """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
     return cast.elem_type() in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
-
-
-def _is_wide(node: Node) -> bool:
-    """Whether the output of `node` has a type for positions."""
-    return node.elem_type(node.output(0)) in (TensorProto.INT32, TensorProto.INT64)
-
-
-def _has_large(node: Node) -> bool:
-    """Whether a constant among the inputs is beyond int32, as the ends of Slices are, so that sums with it may overflow."""
-    values = [node.constant(index) for index in range(len(node.inputs))]
-    return any(value is not None and value.size and value.max() > np.iinfo(np.int32).max for value in values)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:

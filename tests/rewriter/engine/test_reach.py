@@ -8,7 +8,6 @@ import pytest
 from helpers import convert_version
 
 from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible
-from split_rewrite.rewriter.engine.reach import Reach
 
 pytestmark = pytest.mark.quick
 
@@ -79,19 +78,3 @@ def test_strict_makes_blockers_of_cautions() -> None:
     assert not check_convertible(model, 13).blockers
     (blocker,) = check_convertible(model, 13, options=Options(strict=True)).blockers
     assert "without --strict this is a warning" in blocker.hint
-
-
-def reach_for(runtime: str, text: str, opset: int) -> Reach:
-    reach = check_convertible(helpers.model(text, opset), None, options=Options(for_runtimes=[runtime])).reach
-    assert reach is not None
-    return reach
-
-
-def test_no_opset_is_in_reach_where_the_runtime_takes_the_model_at_none() -> None:
-    reach = reach_for("wonnx-2024", "g (float[1,2,4,4] x, float[2,2,3,3] w) => (float[1,2,6,6] y) {y = ConvTranspose(x, w)}", 17)
-    assert [blocker.op_type for blocker in reach.here] == ["ConvTranspose"]
-
-
-def test_reach_ends_at_the_opsets_that_the_runtime_loads() -> None:
-    reach = reach_for("openvino-2024.2", "g (float[2,3] x) => (float[2,3] y) {y = Relu(x)}", 21)
-    assert (reach.lowest, reach.highest, reach.here) == (6, 17, ())

@@ -69,7 +69,7 @@ REWRITES = [
         "g (float[N,3] x, int32[1,3] i) => (float[1,3] y) { y = GatherElements(x, i) }",
         """
             <int64 axis = {0}>
-            { all = Shape (x) rows = Gather <axis = 0> (all, axis) size = Cast <to = 6> (rows) front = Mod (i, size)
+            { all = Shape (x) rows = Gather <axis = 0> (all, axis) long = Cast <to = 7> (i) front = Mod (long, rows)
               y = GatherElements (x, front) }
         """,
     ),
@@ -180,8 +180,6 @@ def test_a_scatter_is_left_alone_or_refused(kind: str, other: str, message: str 
     "nodes",
     [
         "m, i = TopK <axis = 0> (x, k) y = GatherElements (x, i)",
-        "n = Size (j) r = Range (z, n, o) i = Cast <to = 6> (r) w = Cast <to = 7> (i) d = Unsqueeze (w, k) y = GatherND (x, d)",
-        "n = Size (j) r = Range (z, n, o) p = Add (r, o) c = Concat <axis = 0> (p, r) d = Unsqueeze (c, k) y = GatherND (x, d)",
         "i = NonZero (x) t = Transpose (i) y = GatherND (x, t)",
         "i = Mod (j, l) y = GatherND (x, i)",
         "u = Cast <to = 9> (j) i = Cast <to = 7> (u) y = GatherND (x, i)",
