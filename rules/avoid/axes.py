@@ -9,7 +9,7 @@ from ...rewriter.opsets.facts import Role
 from ..shared.axes import add_rank, from_the_front
 
 
-@avoid("Negative axis", ("DFT", "Resize", "Scatter", "ScatterElements", "Unique"), opset=11)
+@avoid("Negative axis", ("DFT", "Resize", "Scatter", "ScatterElements"), opset=11)
 def count_from_the_front(node: Node) -> None:
     """The rank is added to negative axes, in attributes and in constant inputs.
 

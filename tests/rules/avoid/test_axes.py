@@ -35,7 +35,7 @@ REWRITES = [
 
 def test_an_unknown_rank_is_refused(tmp_path: Path) -> None:
     source = model(
-        "g (float[A,B] x, int64[R] s) => (float y) { r = Reshape (x, s) u = Unique <axis = -1> (r) y = ReduceSum <keepdims = 0> (u) }",
+        "g (float[A,B] x, int64[R] s) => (float y) { r = Reshape (x, s) u = DFT <axis = -2> (r) y = ReduceSum <keepdims = 0> (u) }",
         13,
     )
     with pytest.raises(UnconvertibleError, match="the rank of 'r' is unknown"):

@@ -64,7 +64,7 @@ FREE = {
         "(float[2,3] x) => (float[2] y) { y = ReduceL1<axes=[1], keepdims=0>(x) }",
     ),
     "Reduce with noop_with_empty_axes": (18, "(float[2,3] x) => (float[1,1] y) { y = ReduceMean(x) }"),
-    "Negative axis": (18, "(float[2,3] x) => (float[2,3] y) { y = Unique<axis = 1>(x) }"),
+    "Negative axis": (18, "(float[1,2,3,1] x) => (float[1,2,3,2] y) { y = DFT<axis = 1>(x) }"),
     "Negative index": (13, "(float[2,3] x) => (float[1] y) <int64[1,2] i = {0,1}> { y = GatherND(x, i) }"),
     "Shape with start or end": (15, "(float[2,3] x) => (int64[2] y) { y = Shape(x) }"),
     "Split by num_outputs, uneven": (18, "(float[4] x) => (float[2] y, float[2] z) { y, z = Split<num_outputs=2>(x) }"),
