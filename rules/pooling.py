@@ -113,12 +113,17 @@ def mind_dropped_windows(node: Node) -> None:
 
 def _mind_windows(node: Node) -> None:
     """Raises Unconvertible where a window may cover padding only, unless onnxruntime's meaning is chosen."""
+    if not _drops_windows(node):
+        raise Unconvertible("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
+
+
+def _drops_windows(node: Node) -> bool:
+    """Whether windows that see only padding do not count. Raises Unconvertible where no meaning is chosen."""
     meaning = node.meaning(
         "ceil_mode=1 makes windows that see only the padding behind the input before opset 22, and none from 22 on",
         "makes none at any opset",
     )
-    if meaning == "specification":
-        raise Unconvertible("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
+    return meaning == "onnxruntime"
 
 
 @avoid("Window behind the input", ("LpPool", "MaxPool"), opset=13)
@@ -236,16 +241,19 @@ def _round_down_if_asked(node: Node) -> None:
     if not node.attr("ceil_mode", 0) or is_same_padded(node) or _rounds_up_in_vain(node):
         node.pop_attr("ceil_mode")  # there are as many windows either way
         return
-    _axes_with_data(node)
+    _axes_with_data(node, may_drop=True)
     _round_down(node)
 
 
-def _axes_with_data(node: Node) -> list[Axis]:
-    """The spatial axes. Raises Unconvertible where there is no window, or one starts behind the input."""
+def _axes_with_data(node: Node, may_drop: bool = False) -> list[Axis]:
+    """The spatial axes. Raises Unconvertible where there is no window, or one starts behind the input.
+
+    With `may_drop` such a window does not count in the meaning of onnxruntime, if that is chosen.
+    """
     axes = _axes(node)
-    if any(axis.windows < 1 for axis in axes):
+    if any(axis.windows_with_data < 1 for axis in axes):
         raise Unconvertible("no window fits into the input")
-    if any(axis.windows != axis.windows_with_data for axis in axes):
+    if any(axis.windows != axis.windows_with_data for axis in axes) and not (may_drop and _drops_windows(node)):
         raise Unconvertible(
             "with ceil_mode=1 the last window sees padding only" if node.attr("ceil_mode", 0) else "a window sees padding only"
         )

@@ -40,7 +40,7 @@ from .options import (
     starts_none,
     trials_of_options,
 )
-from .stages import End, Job, Ready, blockers_of, state_opset
+from .stages import End, Job, Ready, state_opset
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -286,7 +286,7 @@ def _dry_run(opened: Opened, target: int | None, options: Options, accepted: Acc
 
     outcome = run(aim.target)
     outcome.remarks += aim.avoided
-    blockers = blockers_of(outcome, options.strict, job.prepared.repairs)
+    blockers = job.blockers_of(outcome)
     reach = None if source is None else find_reach(source, newest_opset(), run)
     end = End(job.prepared.ir_version, blockers=blockers, reach=reach, name=calls.name())
     return Done(job.report(aim.target, outcome, ready.written, end), outcome.rewrites)
@@ -344,7 +344,7 @@ def _finished(job: Job, ready: Ready, target: int | None, original: Snapshot | N
     aim = job.aim(ready.model, target)
     calls.check()
     converted = job.convert(aim.model, aim.target)
-    blockers = blockers_of(converted.outcome, job.options.strict, job.prepared.repairs)
+    blockers = job.blockers_of(converted.outcome)
     if blockers:
         raise UnconvertibleError(blockers)
     operators = job.stamp(converted, aim.target)

@@ -132,7 +132,7 @@ class Job:
 
     def aim(self, model: Model, target: int | None) -> Aim:
         """Choose the opset for the runtimes, unless `target` is given: the first one without blockers, else the one with the
-        fewest.
+        fewest, and of these the one where fewest are in a step to it: what a runtime itself refuses tells the user more.
         """
         source = self.prepared.opset
         if self._demands is None or source is None:
@@ -147,7 +147,7 @@ class Job:
             blocked[opset] = self.try_at(opset, model)[1].blockers
             if not blocked[opset]:
                 break
-        chosen = min(blocked, key=lambda opset: len(blocked[opset]))
+        chosen = min(blocked, key=lambda opset: (len(blocked[opset]), sum(bool(b.transition) for b in blocked[opset])))
         trouble = blocked.get(source, []) if chosen != source else []
         avoided = [Remark("avoided", b.op_type, b.node, b.where, f"{b.reason}; not at opset {chosen}") for b in trouble]
         return Aim(chosen, self._attempts.model_of(self.prepared.skeleton, chosen), avoided)
@@ -187,6 +187,15 @@ class Job:
             proto.ir_version = stamp.chosen_ir_version(proto, graphs, source, target, wanted, highest, runtimes)
         except ValueError as error:
             raise ArgumentError(str(error)) from None
+
+    def blockers_of(self, outcome: Outcome) -> list[Blocker]:
+        """The blockers of the conversion with `outcome`. Where it is made because a runtime does not load the opset of the model,
+        those of its steps say so."""
+        blockers = blockers_of(outcome, self.options.strict, self.prepared.repairs)
+        demands, source = self._demands, self.prepared.opset
+        if demands is None or source is None or not demands.refuse_opset(source):
+            return blockers
+        return [demands.with_opsets(blocker) if blocker.transition else blocker for blocker in blockers]
 
     def check_result(self, skeleton: Skeleton, outcome: Outcome, original: bytes) -> Checked:
         """Check the result as `validity.check_result` does; but where the outcome has warnings, return these as blockers instead of

@@ -65,8 +65,7 @@ class Demands:
         self.lowest = max(self._bounds("min"), default=1)
         self.highest = min([*self._bounds("max"), newest_opset()])
         if self.lowest > self.highest:
-            wants = [f"{profile.title_and_file} loads {_shown(profile)}" for profile in profiles]
-            raise ArgumentError(f"--for: no opset suits all: {', '.join(wants)}")
+            raise ArgumentError(f"--for: no opset suits all: {self._loaded}")
 
     @property
     def titles(self) -> str:
@@ -173,9 +172,21 @@ class Demands:
 
     def require_opset(self, target: int) -> None:
         """Raises ArgumentError where a runtime does not accept opset `target`."""
-        if not self.lowest <= target <= self.highest:
-            takes = "; ".join(f"{profile.title_and_file} loads {_shown(profile)}" for profile in self.profiles)
-            raise ArgumentError(f"--target-opset {target}: {takes}")
+        if self.refuse_opset(target):
+            raise ArgumentError(f"--target-opset {target}: {self._loaded}")
+
+    def refuse_opset(self, opset: int) -> bool:
+        """Whether a runtime does not accept `opset`."""
+        return not self.lowest <= opset <= self.highest
+
+    def with_opsets(self, blocker: Blocker) -> Blocker:
+        """`blocker`, with a hint that says why the model goes to another opset: which ones the runtimes load."""
+        return blocker._replace(hint="; ".join(filter(None, [blocker.hint, self._loaded])))
+
+    @property
+    def _loaded(self) -> str:
+        """The opsets that each runtime loads, as "OpenVINO 2023.3 loads opsets 7 to 17"."""
+        return "; ".join(f"{profile.title_and_file} loads {_shown(profile)}" for profile in self.profiles)
 
     def require_ml_opset(self, version: int) -> None:
         """Raises ArgumentError where a runtime does not accept this version of ai.onnx.ml."""

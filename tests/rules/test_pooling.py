@@ -455,6 +455,23 @@ def test_rounding_up_beside_valid_stays_where_it_makes_a_window():
     assert any(attribute.name == "ceil_mode" and attribute.i == 1 for attribute in node.attribute)
 
 
+@pytest.mark.parametrize(("op", "source"), [("AveragePool", 10), ("LpPool", 18), ("MaxPool", 10)])
+def test_a_window_behind_the_input_has_two_meanings_below_opset_22(op, source):
+    text = f"g (float[1,1,8] x) => (float[1,1,A] y) {{ y = {op}<kernel_shape=[1], strides=[2], ceil_mode=1> (x) }}"
+    before, x = model(text, source), np.arange(8, dtype=np.float32).reshape(1, 1, 8)
+    assert "it has two meanings: by the specification ceil_mode=1 makes windows" in refusal(before, source - 1)
+    with pytest.raises(UnconvertibleError, match="with ceil_mode=1 the last window sees padding only"):
+        convert_version(before, source - 1, options=Options(semantics="specification"))
+    result = convert_version(before, source - 1, options=Options(semantics="onnxruntime"))
+    np.testing.assert_array_equal(run(result.model, {"x": x})[0], x[..., ::2])
+
+
+def test_no_window_at_all_is_refused_with_either_meaning():
+    text = "g (float[1,1,0] x) => (float[1,1,A] y) { y = MaxPool<kernel_shape=[1], strides=[2], ceil_mode=1> (x) }"
+    with pytest.raises(UnconvertibleError, match="no window fits into the input"):
+        convert_version(model(text, 10), 9, options=Options(semantics="onnxruntime"))
+
+
 def test_a_window_behind_the_input_is_dropped_for_a_runtime_that_counts_it(tmp_path):
     before = model(
         "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }", 13

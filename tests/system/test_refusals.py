@@ -597,10 +597,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [2, 2], dilations = [2, 2], pads = [3, 3, 3, 3]>(x)}",
         10, 9, "a window sees padding only",
     ),
-    "last-window-beside-the-data": Refusal(
-        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [2, 2], strides = [4, 4], ceil_mode = 1, pads = [0, 0, 1, 1]>(x)}",
-        10, 9, "with ceil_mode=1 the last window sees padding only",
-    ),
     "ceil-mode-and-automatic-padding": Refusal(
         'g (float[1, 2, 7, 6] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [3, 3], dilations = [2, 2], auto_pad = "SAME_UPPER">(x)}',
         13, 9, "ceil_mode or dilations together with auto_pad=SAME_UPPER",

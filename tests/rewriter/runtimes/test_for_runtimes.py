@@ -91,7 +91,7 @@ def test_a_known_release_has_no_warning() -> None:
 
 
 def test_several_runtimes_have_to_have_an_opset_in_common() -> None:
-    with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 loads opsets 10 to 11, Windows ML"):
+    with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 loads opsets 10 to 11; Windows ML"):
         opset_for(RELU, "horizon-2022", "winml-10.1809")
 
 
@@ -100,6 +100,27 @@ def test_a_target_that_is_given_has_to_be_taken() -> None:
     assert convert_version(model(REDUCE), 16, options=options).model.opset_import[0].version == 16
     with pytest.raises(ArgumentError, match=r"^target_opset 18: NVIDIA TensorRT 8.6 loads opsets 7 to 17"):
         convert_version(model(REDUCE), 18, options=options)
+
+
+POOL = "agraph (float[1,1,8] x) => (float[1,1,A] y) { y = LpPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }"
+PADDED = """agraph (float[1,1,3,8] x) => (float[1,1,3,A] y)
+    { y = LpPool<kernel_shape = [3,1], strides = [1,2], pads = [1,0,1,0], ceil_mode = 1>(x) }"""
+
+
+def test_a_refusal_says_which_opsets_the_runtime_loads_where_it_is_not_that_of_the_model() -> None:
+    options = Options(for_runtimes=["openvino-2023.3"])
+    with pytest.raises(UnconvertibleError, match=r" 18→17: .*; OpenVINO 2023.3 loads opsets 6 to 17$"):
+        convert_version(model(POOL, 18), options=options)
+    (blocker,) = check_convertible(model(POOL, 18), 17, options=options).blockers
+    assert blocker.hint.endswith("; OpenVINO 2023.3 loads opsets 6 to 17")
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(POOL, 18), 17, options=Options(for_runtimes=["openvino-2024.6"]))
+    assert "loads opsets" not in str(caught.value), "it loads the model's own"
+
+
+def test_what_the_runtime_itself_refuses_is_said_rather_than_a_step_to_an_opset_that_it_likes_best() -> None:
+    with pytest.raises(UnconvertibleError, match=r"^LpPool 'y' \(main graph\): Alibaba MNN 3.6 computes it wrongly"):
+        convert_version(model(PADDED, 18), options=Options(for_runtimes=["mnn-3.6"]))
 
 
 def test_the_ir_version_is_one_that_the_runtime_loads() -> None:
