@@ -49,11 +49,11 @@ class Comparison:
     that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models that should
     be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
     the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
-    inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
-    difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
-    something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes
-    wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`. `samples`: the
-    number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.
+    inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and a node before that tensor rounds, which
+    can turn a difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred
+    one lacks something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime
+    computes wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`.
+    `samples`: the number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]

@@ -214,8 +214,8 @@ def _without_last_bits(original: Original, result: Skeleton, settings: Settings,
 
 
 def _after_rounding(nodes: Comparison) -> Comparison:
-    """The comparison node by node, for models whose outputs differ by a rounding step that no changed node explains."""
-    reason = "outputs of the whole models differ, as nodes that nothing changed round inputs that differ in their last bits"
+    """The comparison node by node, for models whose outputs differ by a step that rounding makes of last bits."""
+    reason = "outputs of the whole models differ, as nodes round inputs that differ in their last bits"
     return replace(nodes, reason=joined(reason, nodes.reason))
 
 

@@ -33,23 +33,25 @@ class Side(NamedTuple):
 
 
 class Models(NamedTuple):
-    """Both runs on the same inputs, and two functions of (name, before, after).
+    """Both runs on the same inputs, and three functions of (name, before, after).
 
-    `differs` says whether a value differs, and `is_slight` whether it does so only in its last bits.
+    `differs` says whether a value differs, `is_slight` whether it does so only in its last bits, and `is_exact` whether it does not
+    differ at all.
     """
 
     before: Side
     after: Side
     differs: Callable[[str, Any, Any], bool]
     is_slight: Callable[[str, Any, Any], bool] = lambda _name, _before, _after: False
+    is_exact: Callable[[str, Any, Any], bool] = lambda _name, _before, _after: False
 
 
 class Difference(NamedTuple):
     """The tensor that differs first and the nodes that make it, as a `text` that begins with "; ", or "" where it was not found.
 
     `node` is the node that makes the tensor, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models,
-    from inputs that are equal within the tolerance. `rounded`: in addition, one of these nodes rounds. `slight`: the tensor differs
-    only in its last bits.
+    from inputs that are equal within the tolerance. `rounded`: one of the nodes that make it in the original rounds, and the nodes
+    are the same in both, or their inputs differ in the last bits. `slight`: the tensor differs only in its last bits.
     """
 
     text: str = ""
@@ -114,7 +116,8 @@ def first_difference(models: Models, outputs: Iterable[str]) -> Difference:
             break
         first = min(shared[value] for value in wrong)
     name = names[first]
-    return _made(name, original, result, shared)._replace(slight=_is_slight(models, name))
+    made = _made(name, original, result, shared)
+    return made._replace(slight=_all(models.is_slight, models, (name,)), rounded=_is_rounded(models, name, made, original, shared))
 
 
 def _narrow(models: Models, names: list[str], last: int) -> int:
@@ -138,9 +141,17 @@ def _differing(models: Models, names: list[str]) -> list[str]:
     return [name for start in range(0, len(names), _PROBES) for name in _probe(models, tuple(names[start : start + _PROBES]))]
 
 
-def _is_slight(models: Models, name: str) -> bool:
-    expected, got = models.before.values_of((name,)), models.after.values_of((name,))
-    return name in expected and name in got and models.is_slight(name, expected[name], got[name])
+def _is_rounded(models: Models, name: str, made: Difference, original: _Graph, shared: Mapping[str, int]) -> bool:
+    feeding, nodes = original.feeding(name, shared)
+    if not any(facts.of(node.op_type).jumps for node in nodes):
+        return False
+    return made.stayed or not _all(models.is_exact, models, tuple(feeding))
+
+
+def _all(check: Callable[[str, Any, Any], bool], models: Models, names: tuple[str, ...]) -> bool:
+    """Whether both runs return all of `names`, and `check` is true of each."""
+    expected, got = models.before.values_of(names), models.after.values_of(names)
+    return all(name in expected and name in got and check(name, expected[name], got[name]) for name in names)
 
 
 def _probe(models: Models, names: tuple[str, ...]) -> Iterator[str]:
@@ -160,5 +171,4 @@ def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]
     text = f"; the first tensor that differs is '{name}', made by {node}"
     text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    rounded = stayed and any(facts.of(each.op_type).jumps for each in before)
-    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed, rounded)
+    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed)

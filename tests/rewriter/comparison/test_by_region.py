@@ -551,6 +551,13 @@ def test_last_bits_that_a_cast_rounds_are_judged_node_by_node(gelu: str, tmp_pat
     assert "round inputs that differ in their last bits" in ended.out + ended.err
 
 
+def test_last_bits_that_a_quantization_rounds_are_judged_node_by_node_where_it_changed_too() -> None:
+    text = """g (int8[N,4,32,32] q) => (int8[N,4,16,16] y) <float k = {0.337}, int8 z = {1}, float[4] s = {1.0, 1.0, 0.5, 0.5}> {
+        x = DequantizeLinear(q, k, z)\n h = Resize<mode = "linear">(x, , s)\n y = QuantizeLinear(h, k, z) }"""
+    comparison = rewriter.convert_version(model(text, 17), 9).report.comparison
+    assert comparison is not None and comparison.status == "equal"
+
+
 def test_a_rule_that_was_misled_by_inference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """For [1,4], the shape that is said to be inferred, the result is right; the original has others there."""
     before = "g (float[N,4] x, int64[2] s) => (float[A,B] y) { r = Relu (x)\n h = Reshape (r, s)\n y = Softmax <axis = 0> (h) }"

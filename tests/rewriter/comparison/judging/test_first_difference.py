@@ -65,6 +65,15 @@ def test_a_step_that_rounding_makes_of_last_bits(
     assert (found.status, found.rounded) == ("different", rounded)
 
 
+@pytest.mark.parametrize(("before_it", "rounded"), [("Mul(x, m)", True), ("Neg(x)", False)], ids=["last-bits", "equal-inputs"])
+def test_a_step_of_a_node_that_changed_is_of_last_bits_only_where_its_inputs_differ(
+    save: Save, worker: Worker, before_it: str, rounded: bool
+) -> None:
+    other = (ROUNDED % before_it).replace("y = Cast<to = 6>(b)", "f = Floor(b) y = Cast<to = 6>(f)")
+    found = compare(save(ROUNDED % "Neg(x)"), save(other), worker=worker, tolerance=Tolerance(inexact=True))
+    assert (found.status, found.rounded) == ("different", rounded)
+
+
 def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_path: Path) -> None:
     text = "g (float[n,2] x) => (float[n,2] y) <float[2,2] w = {1.0, 2.0, 3.0, 4.0}> { h = MatMul(x, w) y = %s }"
     paths = []
