@@ -27,6 +27,14 @@ _UNFINISHED = re.compile(r"(?P<base>.*[^\s=@-])[\s=@-]+(?P<release>\S*)")
 _OF_FILE = re.compile(r"(?P<path>.+\.toml)(?:@.+)?")
 """A profile of the user's own, perhaps with a release behind it: "./mynpu.toml", "./mynpu.toml@1.2"."""
 _WITHOUT_RELEASE = re.compile(r".+\.toml@")
+_MAKERS = frozenset(
+    {"amd", "axera", "google", "horizon", "huawei", "intel", "kneron", "microsoft", "nvidia", "qualcomm", "rockchip", "ti"}
+)
+"""Words before the name of a chip or a product that may be left out: "NVIDIA Jetson Orin", "TI TDA4VM"."""
+_EDITIONS = frozenset({"cpu", "dev", "ea", "ga", "gpu", "lts", "release", "runtime", "toolkit", "version"})
+"""Words behind a name or a release that do not change what the runtime takes: "tensorrt 8.6 GA", "openvino-dev 2023.1"."""
+_SHORTEST_GUESS = 4
+"""The number of characters of a name from which on similar ones are suggested: among short ones, all are similar."""
 _TIMES_THE_NEWEST = 10
 """A release whose first number is more than this many times that of the newest known one is none, but the number of a chip."""
 _MOST_RELEASES = 3
@@ -97,14 +105,21 @@ def find_runtime(name: str, parameter: str) -> Named:
         raise ArgumentError(f"{given}: no release follows the @; without it, the newest in the file is taken")
     if os.path.isdir(name):
         raise ArgumentError(f"{given}: is a folder; name a profile in it, which ends with .toml")
-    suggested = did_you_mean(_base(shortened(name)), _spelled())
+    base = _base(shortened(name))
+    suggested = did_you_mean(base, _spelled()) if len(base) >= _SHORTEST_GUESS else ""
     raise ArgumentError(f"{given}: unknown runtime{suggested} (--list-runtimes lists all)")
 
 
 def _among(known: Mapping[str, Named], name: str) -> Named | None:
     """What `name`, perhaps with a release behind it, stands for among the `known` names; None where it is not among them."""
-    if (named := known.get(_folded(name))) is not None:
-        return named
+    spellings = (name, _plain(name))
+    whole = (known.get(_folded(spelling)) for spelling in spellings)
+    split = (_with_release(known, spelling) for spelling in spellings)
+    return next((named for named in (*whole, *split) if named is not None), None)
+
+
+def _with_release(known: Mapping[str, Named], name: str) -> Named | None:
+    """What `name` stands for where a release is behind it."""
     parts = _WITH_RELEASE.fullmatch(name.strip()), _UNFINISHED.fullmatch(name.strip())
     for found in filter(None, parts):
         base = _folded(found["base"])
@@ -112,6 +127,13 @@ def _among(known: Mapping[str, Named], name: str) -> Named | None:
         if named is not None and not named.release:
             return named._replace(release=found["release"])
     return None
+
+
+def _plain(name: str) -> str:
+    """`name` without its maker and the words of an edition."""
+    first, *others = re.split(r"[-_=@\s]+", name.strip())
+    words = others if others and first.casefold() in _MAKERS else [first, *others]
+    return " ".join(word for word in words if word.casefold() not in _EDITIONS)
 
 
 def common_name(name: str) -> str:
@@ -156,7 +178,8 @@ def _spelled() -> list[str]:
     """The names that a message suggests."""
     runtimes = known_runtimes().values()
     inside = [name for runtime in runtimes for product in runtime.products for name in product.names if product.releases != ()]
-    return [*(name for runtime in runtimes for name in (runtime.name, *runtime.aliases, *runtime.also)), *inside]
+    names = [*(name for runtime in runtimes for name in (runtime.name, *runtime.aliases, *runtime.also)), *inside]
+    return [name for name in names if len(name) >= _SHORTEST_GUESS]
 
 
 def _base(name: str) -> str:
@@ -200,7 +223,10 @@ def _inside(named: Named, release: Release, given: str) -> tuple[Release, ...]:
 
 
 def _unknown(named: Named, given: str) -> ArgumentError:
-    return ArgumentError(f"{given}: nothing is known about {named.title} {named.release}; known releases are {_known(named)}")
+    unknown = f"{given}: nothing is known about {' '.join(filter(None, [named.title, named.release]))}"
+    if named.product is not None and named.product.releases == ():
+        return ArgumentError(f"{unknown}; name the release of {named.runtime.title} in it")
+    return ArgumentError(f"{unknown}; known releases are {_known(named)}")
 
 
 def _near(product: Product, release: Release) -> tuple[Release, ...]:
@@ -257,7 +283,7 @@ def _newest_named(named: Named, given: str) -> str:
     if named.product is None or named.product.releases is None:
         return dotted(_newest(named.runtime))
     if not named.product.releases:
-        raise ArgumentError(f"{given}: nothing is known about {named.title}; known releases are none")
+        raise _unknown(named, given)
     return named.product.releases[-1].bounds[-1]
 
 

@@ -58,7 +58,9 @@ def test_the_names_of_a_runtime_are_listed() -> None:
     assert lines[:2] == ["NVIDIA TensorRT", "names: tensorrt, nvidia-tensorrt, trt"]
     (jetpack,) = (line for line in lines if line.startswith("jetpack, "))
     assert (
-        jetpack.startswith("jetpack, jetson, jetson-orin, jetson-orin-nano: JetPack 4.2.2 has 5.1.6, 4.3 has 6.0.1, ")
+        jetpack.startswith(
+            "jetpack, jetson, jetson-agx-orin, jetson-orin, jetson-orin-nano, jetson-orin-nx, jp: JetPack 4.2.2 has 5.1.6, 4.3 has 6.0.1, "
+        )
         and "(developer.nvidia.com" in jetpack
     )
     assert "tritonserver: onnxruntime, by the releases of Triton" in overview() and "tensorrt-container" not in overview()

@@ -28,9 +28,13 @@ UNKNOWN = {
     "WinAppSDK 1.7": "--for WinAppSDK 1.7: nothing is known about Windows App SDK 1.7; known releases are 1.8, 2.0",
     "SNPE 1.68": "--for SNPE 1.68: nothing is known about SNPE 1.68; known releases are 2",
     "nvcr.io/nvidia/tensorrt:24.05-py3": "--for nvcr.io/nvidia/tensorrt:24.05-py3: nothing is known about NVIDIA's container of TensorRT "
-    "24.05; known releases are none",
-    "tensorrt:22.08-py3": "--for tensorrt:22.08-py3: nothing is known about NVIDIA's container of TensorRT 22.08; known releases are none",
-    "tensorrt-container": "--for tensorrt-container: nothing is known about NVIDIA's container of TensorRT",
+    "24.05; name the release of NVIDIA TensorRT in it",
+    "tensorrt:22.08-py3": "--for tensorrt:22.08-py3: nothing is known about NVIDIA's container of TensorRT 22.08; name the ",
+    "tensorrt-container": "--for tensorrt-container: nothing is known about NVIDIA's container of TensorRT; name the release of NVIDIA TensorRT",
+    "cv1800": "--for cv1800: unknown runtime (--list-runtimes lists all)",
+    "VIM3": "--for VIM3: unknown runtime (--list-runtimes lists all)",
+    "TensorRT-LLM": "--for TensorRT-LLM: 'LLM' is not a release number; known releases of NVIDIA TensorRT are ",
+    "GPU": "--for GPU: unknown runtime (--list-runtimes lists all)",
     "jetpack-new": "--for jetpack-new: 'new' is not a release number; known releases of JetPack are 4.2.2, 4.3, ",
     "openvino-new": "--for openvino-new: 'new' is not a release number; known releases of OpenVINO are 2023.3, ",
     "": "--for: a name is empty (--list-runtimes lists all)",
@@ -121,7 +125,40 @@ KNOWN = {
     "Barracuda 3.0": "unity-barracuda-3.0",
     "SNPE 2.30": "qairt-2026",
     "opencv-python==4.12.0.88": "opencv-4.12.0.88",
+    "opencv-contrib-python 4.12.0": "opencv-4.12.0",
+    "tensorrt 8.6 GA": "tensorrt-8.6",
+    "TensorRT runtime 8.6": "tensorrt-8.6",
+    "Intel OpenVINO toolkit 2024.2": "openvino-2024.2",
+    "openvino-dev==2024.2": "openvino-2024.2",
+    "ort gpu 1.16": "onnxruntime-1.16",
+    "Microsoft.ML.OnnxRuntime 1.16": "onnxruntime-1.16",
+    "jp5.1.2": "tensorrt-8.5.2",
+    "NVIDIA Jetson Xavier NX": "tensorrt-8.5.2",
+    "Jetson TX2": "tensorrt-8.2.1",
 }
+CHIPS = {
+    "TI TDA4VM": "tidl",
+    "AM62A": "tidl",
+    "STM32N6": "st-edge-ai",
+    "esp32-s3": "esp-dl",
+    "AMD Ryzen AI 300": "ryzen-ai",
+    "Kria KV260": "vitis-ai",
+    "kneron kl520": "kneron",
+    "Horizon X3": "horizon",
+    "axera AX650N": "pulsar2",
+    "Snapdragon 8 Gen 3": "qnn",
+    "Qualcomm QCS6490": "qairt",
+    "Atlas 200": "ascend-cann",
+    "SiMa.ai": "sima",
+}
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_a_chip_means_the_newest_release_of_what_its_maker_compiles_models_with(name: str) -> None:
+    found = find_profile(name)
+    assert found.runtime.name == CHIPS[name] and "is taken, the newest that is known" in found.warning
+
+
 """Names as people write them, of releases of which something is stated."""
 
 

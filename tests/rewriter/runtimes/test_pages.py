@@ -22,7 +22,8 @@ def test_a_page_says_what_goes_wrong_and_what_is_done(tmp_path: Path) -> None:
     tensorrt = (tmp_path / "new" / "tensorrt.md").read_text(encoding="utf-8")
     assert "`--for jetpack-4.6` is `--for tensorrt-8.0.1`." in tensorrt
     assert (
-        "\n`jetpack`, `jetson`, `jetson-orin`, `jetson-orin-nano`: JetPack 4.2.2 has 5.1.6, " in tensorrt
+        "\n`jetpack`, `jetson`, `jetson-agx-orin`, `jetson-orin`, `jetson-orin-nano`, `jetson-orin-nx`, `jp`: JetPack 4.2.2 has 5.1.6, "
+        in tensorrt
         and "Source: developer.nvidia.com, " in tensorrt
     )
     assert "| [MNN" not in pages()["index.md"] and "| [Alibaba MNN](mnn.md) | 3.6 | " in pages()["index.md"]
