@@ -5,22 +5,18 @@ https://onnx.ai/onnx/operators/onnx__Einsum.html
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from string import ascii_letters
 
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+from .shared.einsum_terms import Operand, diagonal, terms_of
 from .shared.indices import length
-from .shared.tables import arange
 from .shared.typed import FLOATING, type_name
 
 _WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
-_Operand = tuple[str, str]
-"""The name of a value, and one letter for each of its axes."""
 
 
 @decompose("Einsum", opset=12)
@@ -30,8 +26,8 @@ def pairwise_products(node: Node) -> None:
     if kind not in (*_WHOLE, *FLOATING):
         raise Unconvertible(f"MatMul of opset 9 takes no {type_name(kind)}")
     node.approximate = kind in FLOATING
-    terms, output = _terms(node)
-    operands = [_diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
+    terms, output = terms_of(node)
+    operands = [diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
     joined = operands[0]
     for index, operand in enumerate(operands[1:], 1):
         needed = set(output).union(*(letters for _, letters in operands[index + 1 :]))
@@ -40,64 +36,7 @@ def pairwise_products(node: Node) -> None:
     node.become.Transpose(name, perm=[letters.index(letter) for letter in output])
 
 
-def _terms(node: Node) -> tuple[list[str], str]:
-    """The letters of each operand and of the output. The axes of an ellipsis get letters that the equation does not use."""
-    equation = node.attr("equation").replace(" ", "")
-    left, arrow, output = equation.partition("->")
-    terms = left.split(",")
-    _require_sense(node, equation, terms, output)
-    spare = [letter for letter in ascii_letters if letter not in equation]
-    counts = {node.need_rank(i) - len(term) + 3 for i, term in enumerate(terms) if "..." in term}
-    if len(counts) > 1:
-        raise Unconvertible(f"the ellipses of '{equation}' stand for different numbers of axes")
-    ellipsis = "".join(spare[: counts.pop()]) if counts else ""
-    if not arrow:
-        letters = re.sub(r"[.,]", "", left)
-        output = ("..." if ellipsis else "") + "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
-    return [term.replace("...", ellipsis) for term in terms], output.replace("...", ellipsis)
-
-
-def _require_sense(node: Node, equation: str, terms: list[str], output: str) -> None:
-    """Raises Unconvertible where the equation has another form than the specification gives, or does not fit the operands."""
-    inner = [term.replace("...", "", 1) for term in terms]
-    result = output.replace("...", "", 1)
-    if any(letter not in ascii_letters for letter in "".join([*inner, result])):
-        raise Unconvertible(f"the equation '{equation}' is not of the form that Einsum has", "correct it")
-    if len(terms) != len(node.inputs):
-        raise Unconvertible(f"the equation '{equation}' has {len(terms)} terms for {len(node.inputs)} operands", "correct it")
-    if len(set(result)) < len(result) or not set(result) <= set("".join(inner)):
-        raise Unconvertible(f"the result of the equation '{equation}' has letters twice, or that no operand has", "correct it")
-    for index, term in enumerate(terms):
-        rank, letters = node.rank(index), len(inner[index])
-        if rank is not None and (rank < letters or (rank > letters and "..." not in term)):
-            raise Unconvertible(f"the term '{term}' does not fit '{node.input(index)}', which has rank {rank}", "correct it")
-
-
-def _diagonal(node: Node, operand: _Operand) -> _Operand:
-    """Take the diagonal of two axes with the same letter: they are merged into one axis, from which a
-    Gather takes the diagonal elements.
-    """
-    op = node.op
-    name, letters = operand
-    for letter in dict.fromkeys(letters):
-        while letters.count(letter) > 1:
-            first, last = letters.index(letter), letters.rindex(letter)
-            rest = [axis for axis in range(len(letters)) if axis not in (first, last)]
-            shape = node.shape(name)
-            size = None if shape is None else shape[first]
-            if not isinstance(size, int) or shape is None or shape[last] != size:
-                raise Unconvertible(f"the diagonal '{letter}' of '{name}' is of unknown length", node.shape_hint())
-            moved = op.Transpose(name, perm=[*rest, first, last])
-            lengths = [length(node, moved, axis) for axis in range(len(rest))]
-            form = op.Concat(*lengths, op.int64([size * size]), axis=0)
-            flat = op.Reshape(moved, form)
-            places = op.int64((arange(size) * (size + 1)).tolist())
-            name = op.Gather(flat, places, axis=len(rest))
-            letters = "".join(letters[axis] for axis in rest) + letter
-    return name, letters
-
-
-def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
+def _sum(node: Node, operand: Operand, keep: set[str]) -> Operand:
     """Sum `operand` over the axes whose letters are not in `keep`."""
     name, letters = operand
     axes = [axis for axis, letter in enumerate(letters) if letter not in keep]
@@ -107,7 +46,7 @@ def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
     return summed, "".join(letter for letter in letters if letter in keep)
 
 
-def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> _Operand:
+def _multiply(node: Node, left: Operand, right: Operand, needed: set[str]) -> Operand:
     """Multiply two operands by MatMul. Shared axes that are `needed` are its batch; other shared axes are summed."""
     left, right = _sum(node, left, needed | set(right[1])), _sum(node, right, needed | set(left[1]))
     left, right = _without_broadcast(node, left, right, needed), _without_broadcast(node, right, left, needed)
@@ -136,7 +75,7 @@ def _places_of_none(batch: int, rows: Sequence[str], columns: Sequence[str]) -> 
     return [batch + place for place, letters in enumerate((rows, columns)) if not letters]
 
 
-def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: set[str]) -> _Operand:
+def _without_broadcast(node: Node, operand: Operand, other: Operand, needed: set[str]) -> Operand:
     """`operand` without the axes of length 1 that are longer in `other`, and that MatMul does not broadcast as it does a batch."""
     name, letters = operand
     shape, other_shape = node.shape(name), node.shape(other[0])
@@ -151,7 +90,7 @@ def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: s
     return squeezed, "".join(letter for letter in letters if letter not in gone)
 
 
-def _repeated(node: Node, letter: str, operand: _Operand, other: _Operand) -> _Operand:
+def _repeated(node: Node, letter: str, operand: Operand, other: Operand) -> Operand:
     """`operand` with the length that `other` has along a summed axis, where only that one is known: its own may be 1."""
     name, letters = operand
     shape, other_shape = node.proven_shape(name), node.proven_shape(other[0])
@@ -162,7 +101,7 @@ def _repeated(node: Node, letter: str, operand: _Operand, other: _Operand) -> _O
     return node.op.Expand(name, node.op.int64([known if place == axis else 1 for place in range(len(letters))])), letters
 
 
-def _warn_of_broadcast(node: Node, letter: str, left: _Operand, right: _Operand) -> None:
+def _warn_of_broadcast(node: Node, letter: str, left: Operand, right: Operand) -> None:
     """Warn where the lengths of a summed axis that both operands have are not known to be equal: MatMul does not broadcast it.
 
     A symbol that is declared for several inputs of the model promises that their lengths are equal.
@@ -179,7 +118,7 @@ def _warn_of_broadcast(node: Node, letter: str, left: _Operand, right: _Operand)
 
 
 def _as_matrices(
-    node: Node, operand: _Operand, batch: Sequence[str], rows: Sequence[str], columns: Sequence[str], sizes: dict[str, str]
+    node: Node, operand: Operand, batch: Sequence[str], rows: Sequence[str], columns: Sequence[str], sizes: dict[str, str]
 ) -> str:
     """The operand with its axes in the order batch, rows, columns, with all rows merged into one axis and all columns into one."""
     name, letters = operand

@@ -1,12 +1,14 @@
-"""Einsum with letters that a runtime does not read. https://onnx.ai/onnx/operators/onnx__Einsum.html"""
+"""Einsum with letters that a runtime does not read, or twice in a term. https://onnx.ai/onnx/operators/onnx__Einsum.html"""
 
 from __future__ import annotations
 
+import re
 from string import ascii_letters, ascii_lowercase
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ..shared.einsum_terms import diagonal, terms_of
 
 _WITHOUT = "write the equation without an ellipsis"
 
@@ -48,6 +50,21 @@ def name_all_axes(node: Node) -> None:
         every = "".join(terms)
         result = "..." + "".join(sorted(letter for letter in set(every) - {"."} if every.count(letter) == 1))
     node.set_attr("equation", f"{','.join(named)}->{result.replace('...', letters)}")
+
+
+@avoid("Einsum of a diagonal", "Einsum", opset=12)
+def take_diagonals(node: Node) -> None:
+    """An operand with a letter twice in its term becomes its diagonal, by a Gather from both axes as one.
+
+    It is exact for all types. The length of the diagonal has to be known.
+    """
+    if all(term.count(letter) == 1 for term in re.split("->|,", node.attr("equation")) for letter in term if letter.isalpha()):
+        return
+    terms, output = terms_of(node)
+    operands = [diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
+    for index, (name, _) in enumerate(operands):
+        node.set_input(index, name)
+    node.set_attr("equation", f"{','.join(letters for _, letters in operands)}->{output}")
 
 
 def _require_same_lengths(node: Node, terms: list[str], letters: str) -> None:

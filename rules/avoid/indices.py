@@ -14,7 +14,7 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ..shared.indices import is_never_negative, length
+from ..shared.indices import is_never_negative, length, wrapped
 
 _MOST_TURNS = 64
 """The number of nodes at most that take turns."""
@@ -59,15 +59,28 @@ def along_many_axes(node: Node) -> None:
 
 @avoid("Negative index", "OneHot", opset=11)
 def of_classes(node: Node) -> None:
-    """The depth is added to negative constant indices.
+    """The depth is added to negative indices, at run time by Where, if they are not constant.
 
-    It is exact for all types. The depth has to be constant. Indices that are computed at run time are taken not to be negative.
+    It is exact for all types. Beside constant indices, the depth has to be constant.
     """
-    indices = _negative(node, 0)
-    if indices is None or node.opset < 11:  # before 11 negative ones select nothing
+    if node.opset < 11:  # before 11 negative ones select nothing
         return
-    depth = int(node.const_input(1, "the depth").reshape(()))
-    _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
+    if _may_be_negative_at_run_time(node, 0):
+        kind = node.need_elem_type(0)
+        node.set_input(0, wrapped(node, node.input(0), kind, _depth(node)))
+        return
+    indices = _negative(node, 0)
+    if indices is not None:
+        depth = int(node.const_input(1, "the depth").reshape(()))
+        _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
+
+
+def _depth(node: Node) -> str:
+    """The depth of a OneHot, as an int64 scalar."""
+    depth = node.constant(1)
+    if depth is not None:
+        return node.op.const(depth.reshape(()), TensorProto.INT64)
+    return node.op.Reshape(node.op.Cast(node.input(1), to=TensorProto.INT64), node.op.int64([]))
 
 
 @avoid("Scatter into data that other nodes read", "Scatter", opset=9)
@@ -150,9 +163,9 @@ def one_by_one(node: Node) -> None:
     node.become.Unsqueeze(data, op.int64([last]))
 
 
-def _may_be_negative_at_run_time(node: Node) -> bool:
-    """Whether the indices, input 1, are not constant, and not proven to be positive."""
-    return node.constant(1) is None and not is_never_negative(node, node.input(1))
+def _may_be_negative_at_run_time(node: Node, index: int = 1) -> bool:
+    """Whether the indices, input `index`, are not constant, and not proven to be positive."""
+    return node.constant(index) is None and not is_never_negative(node, node.input(index))
 
 
 def _wrap(node: Node, size: str) -> None:

@@ -36,7 +36,7 @@ REWRITES = [
 def test_an_unknown_rank_is_refused(tmp_path: Path) -> None:
     source = model(
         "g (float[A,B] x, int64[R] s) => (float y) { r = Reshape (x, s) u = DFT <axis = -2> (r) y = ReduceSum <keepdims = 0> (u) }",
-        13,
+        17,
     )
     with pytest.raises(UnconvertibleError, match="the rank of 'r' is unknown"):
         converted(source, FORM, tmp_path)

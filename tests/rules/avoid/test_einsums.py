@@ -24,6 +24,22 @@ REWRITES = [
         'g (float[2,3,N] x, float[N,2] w) => (float[2,3,2] y) { y = Einsum<equation = "... i, i j">(x, w) }',
         '{ y = Einsum <equation = "abi,ij->abj"> (x, w) }',
     ),
+    (
+        "einsums.take_diagonals",
+        "Einsum of a diagonal",
+        13,
+        'g (float[2,3,3] x, float[3,4] w) => (float[2,4] y) { y = Einsum<equation = "bii,ij->bj">(x, w) }',
+        """<int64[2] form = {2, 9}, int64[3] places = {0, 4, 8}> {
+            flat = Reshape (x, form) d = Gather <axis = 1> (flat, places) y = Einsum <equation = "bi,ij->bj"> (d, w) }""",
+    ),
+    (
+        "einsums.take_diagonals",
+        "Einsum of a diagonal",
+        13,
+        'g (float[3,3] x) => (float y) { y = Einsum<equation = "ii">(x) }',
+        """<int64[1] form = {9}, int64[3] places = {0, 4, 8}> {
+            flat = Reshape (x, form) d = Gather <axis = 0> (flat, places) y = Einsum <equation = "i->"> (d) }""",
+    ),
 ]
 
 

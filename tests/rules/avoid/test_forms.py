@@ -274,6 +274,7 @@ FREE = {
         "(float[1,1,4] x) => (float[1,1,4] y) <float[1,1,2] w = {1,2}> { y = Conv<pads=[0,1]>(x, w) }",
     ),
     "Resize of a region": (13, "(float[1,1,4] x) => (float[1,1,8] y) <float[3] s = {1,1,2}> { y = Resize(x, , s) }"),
+    "Einsum of a diagonal": (12, '(float[2,2] x) => (float[2,2] y) { y = Einsum<equation="i j,j k->i k">(x, x) }'),
     "Einsum with an ellipsis": (12, '(float[2,2] x) => (float[2,2] y) { y = Einsum<equation="ij,jk">(x, x) }'),
     "Transpose of one axis": (13, "(float[2,3] x) => (float[3,2] y) { y = Transpose(x) }"),
     "Order of floats that spreads its first operand": (
@@ -444,6 +445,11 @@ CANNOT = {
         "ReduceLogSumExp of large numbers",
         "(int32[2,3] x) => (int32[2,1] y) { y = ReduceLogSumExp<axes=[1]>(x) }",
         "it adds powers of integers",
+    ),
+    "open": (
+        "Einsum of a diagonal",
+        '(float[N,N] x) => (float[N] y) { y = Einsum<equation="ii->i">(x) }',
+        "the diagonal 'i' of 'x' is of unknown length",
     ),
     "left out": (
         "Einsum with an ellipsis",

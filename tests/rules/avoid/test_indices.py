@@ -90,6 +90,16 @@ REWRITES = [
         "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
     ),
     (
+        "indices.of_classes",
+        "Negative index",
+        13,
+        "g (int32[N] i, float[2] v) => (float[N,3] y) <int64[1] d = {3}> { y = OneHot(i, d, v) }",
+        """
+            <int32 zero = {0}, int32 depth = {3}, int64[1] d = {3}>
+            { is_low = Less (i, zero) more = Add (i, depth) front = Where (is_low, more, i) y = OneHot (front, d, v) }
+        """,
+    ),
+    (
         "indices.scatter_into_a_copy",
         "Scatter into data that other nodes read",
         13,
