@@ -96,6 +96,8 @@ def expand(node: Editing) -> bool:
     if any(entry.domain not in DEFAULT_DOMAINS for entry in body.opset_import) or opset is None:
         raise Unconvertible(f"the function body of {node.op_type} needs operators of another domain")
     _require_held_attributes(node)
+    if next(subgraphs(node.proto), None) is not None:
+        opset = max(opset, node.body_opset)  # onnx puts the nodes of the subgraph into the body, which means the same at both
     inline(node, body, opset, {name: attribute.default_value for name, attribute in schema.attributes.items()})
     return facts.of(node.op_type).has("exact-body")
 

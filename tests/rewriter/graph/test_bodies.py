@@ -158,3 +158,31 @@ def test_bits_that_are_constant(target):
     proto = model("g (int64[1] n) => (uint32[4] y) { y = BitCast <to=12> (x) }", 26)
     proto.graph.initializer.append(onnx.numpy_helper.from_array(bits.view(np.float32), "x"))
     np.testing.assert_array_equal(run(convert_version(proto, target).model, {"n": np.array([0])})[0], bits, strict=True)
+
+
+IN_A_MAP = {
+    "DFT along the last axis but one": """
+        s = Constant<value = int64[2] {0, -1}>() a = Unsqueeze(t, s) f = DFT(a)
+        h = Constant<value = int64 {0}>() r = Gather<axis = -1>(f, h) u = Squeeze(r, z)
+    """,
+    "Gelu": "u = Gelu(t)",
+    "ReduceMax": "i = Constant<value = int64[1] {1}>() u = ReduceMax(t, i)",
+    "Split in a branch": """
+        u = If (c) <then_branch = b () => (float[E,F] p) { p, q = Split<num_outputs = 2, axis = 1>(t) },
+                    else_branch = e () => (float[G,H] n) { n = Neg(t) }>
+    """,
+}
+
+
+@pytest.mark.parametrize("target", [17, 16, 13])
+@pytest.mark.parametrize("body", IN_A_MAP.values(), ids=IN_A_MAP)
+def test_the_nodes_of_a_map_over_a_list_of_unknown_length_are_of_the_opset_of_the_model(body: str, target: int) -> None:
+    """onnx puts them into its function body, which is of opset 17."""
+    text = f"""g (seq(float[K,4]) x, bool c) => (seq(float[A,B]) y) <int64[1] z = {{0}}> {{
+        y = SequenceMap <body = m (float[K,4] t) => (float[A,B] u) {{ {body} }}> (x)
+    }}"""
+    values = [np.arange(12, dtype=np.float32).reshape(3, 4) - 5, np.ones((1, 4), np.float32)]
+    proto, inputs = model(text, 20), {"x": values, "c": np.array(True)}
+    (expected,), (got,) = run(proto, inputs), run(convert_version(proto, target).model, inputs)
+    for one, other in zip(expected, got, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
