@@ -254,6 +254,12 @@ NOT_TAKEN = {
         "g (int64[2] x) => (int64[2] y) <int64[1] c = {4294967298}> { n = Constant<value_ints = [2]>()  t = Tile(c, n)  y = Mul(x, t) }",
         "B is 4294967298, not -2147483647 to 2147483647",
     ),
+    "product-in-float": (
+        "mnn-3.6",
+        "g (int32[2] x) => (int32[2] y) <int32 c = {16777217}> { y = Mul(x, c) }",
+        "B is 16777217, not -16777216 to 16777216",
+    ),
+    "bits-by-products-in-float": ("mnn-3.6", "g (int32[2] x) => (int32[2] y) { y = BitwiseOr(x, x) }", "B is -2147483648", 18),
     "needs-32-bits": ("openvino-2024.2", "g (int32[2] x) => (int32[2] y) { y = BitwiseAnd(x, x) }", "B is -2147483648", 18),
 }
 
