@@ -20,7 +20,7 @@ from ..checks import validity
 from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
-from ..errors import ArgumentError
+from ..errors import ArgumentError, WrongTypeError
 from ..execution import custom_operators
 from ..onnx_model.meanings import Semantics
 from ..process.child import NONE_STARTED, module_files, no_interpreter, starting_none
@@ -215,6 +215,10 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     arguments.check_choice("compare", compare, get_args(Comparing))
     if options is not None:
         arguments.check_kind("options", options, Options, "Options or None")
+    if isinstance(target_opset, str) and target_opset == "latest":  # as on the command line
+        raise WrongTypeError(
+            "target_opset has to be an integer or None, not 'latest'; onnx.defs.onnx_opset_version() is the newest"
+        )
     target = arguments.integer("target_opset", target_opset)
     if target is not None:
         validity.check_target(target)

@@ -101,7 +101,7 @@ class Skeleton:
         """The file with the external data of `tensor`. Raises InvalidModelError."""
         location = external_entries(tensor)["location"]
         if self.base_dir is None:
-            raise InvalidModelError(f"{label(tensor)}: has external data, but the folder of the model is not known")
+            raise InvalidModelError(f"{label(tensor)}: has external data, but the folder of the model is not known; give its path")
         if location not in self._data_files:
             try:
                 self._data_files[location] = data_file(self.base_dir, location)

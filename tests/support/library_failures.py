@@ -40,7 +40,7 @@ def held(*attributes: ir.Attr, shape: tuple[int, ...] = (), read: Callable[[], i
 LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
     "external-data-without-a-folder": (
         lambda: convert_version(in_memory("data.bin"), 12),
-        "tensor 's': has external data, but the folder of the model is not known",
+        "tensor 's': has external data, but the folder of the model is not known; give its path",
     ),
     "a-folder-to-read": (lambda: convert_version("folder", 12), "folder: is a folder; name the .onnx file in it"),
     "a-folder-to-write": (
