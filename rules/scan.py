@@ -137,14 +137,15 @@ def write_out_the_steps(node: Node) -> None:
         one_sequence(node)
         node.written_for = _WRITTEN_FOR
     body: GraphProto = node.attr("body")
-    if body.initializer or body.sparse_initializer:
-        raise Unconvertible("the body of the Scan has initializers of its own", "move them to the main graph")
     scanned = node.attr("num_scan_inputs")
     first = len(node.inputs) - scanned
     axes = axes_of_inputs(node, first, scanned)
     count = node.need_dimension(axes[0], first)
     backward = of_each(node, "scan_input_directions", scanned)
-    if not 0 < count <= MAX_STEPS or repeats_draws(node.subgraphs()[0], count):
+    is_long = not 0 < count <= MAX_STEPS or repeats_draws(node.subgraphs()[0], count)
+    if body.sparse_initializer or (is_long and body.initializer):
+        raise Unconvertible("the body of the Scan has initializers of its own", "move them to the main graph")
+    if is_long:
         _loop(node, body, count, axes, backward)
         return
     write_out(node, node.subgraphs()[0], count)

@@ -195,6 +195,14 @@ def test_a_few_steps_are_written_out(attributes, dims, out):
     assert_same(model(TO_WRITE_OUT.format(dims=dims, out=out, attributes=attributes), 11), 7, given)
 
 
+def test_what_is_stored_in_the_body_is_there_once() -> None:
+    text = """g (float[3,2] x) => (float[3,2] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float[2] s) => (float[2] o) <float[2] k = {1.0, 2.0}> { o = Add(s, k) }> (x) }"""
+    result = assert_same(model(text, 9), 7, {"x": np.arange(6, dtype=np.float32).reshape(3, 2)})
+    added = [node.input[1] for node in result.graph.node if node.op_type == "Add"]
+    assert len(added) == 3 and len(set(added)) == 1
+
+
 def test_refuses_directions_of_nothing() -> None:
     text = (
         "g (float[1] x, float[2,1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], "

@@ -772,7 +772,7 @@ REFUSED: dict[str, Refusal] = {
         17, 16, "an edge of MelWeightMatrix falls on the boundary of a bin, where runtimes round differently",
     ),
     "constants-of-a-body": Refusal(
-        "g (float[3, 2] x) => (float[3, 2] y) {y = Scan<num_scan_inputs = 1, body = b (float[2] s) => (float[2] o) <float[2] k = {1, 2}> {o = Add(s, k)}>(x)}",
+        "g (float[17, 2] x) => (float[17, 2] y) {y = Scan<num_scan_inputs = 1, body = b (float[2] s) => (float[2] o) <float[2] k = {1, 2}> {o = Add(s, k)}>(x)}",
         9, 7, "the body of the Scan has initializers of its own",
     ),
     "many-steps-stacked-otherwise": Refusal(
