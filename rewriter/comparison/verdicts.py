@@ -50,7 +50,8 @@ class Comparison:
     be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
     the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and a node before that tensor rounds, which
-    can turn a difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred
+    can turn a difference in the last bits into a whole step; where such a node changed, into one step only, on inputs that are not
+    the user's. `refused`: the models are equal in another runtime, but the preferred
     one lacks something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime
     computes wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`.
     `samples`: the number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.

@@ -57,7 +57,7 @@ def _about(runtime: Runtime, warning: str = "") -> Iterator[str]:
     yield runtime.title
     if warning:
         yield f"warning: {warning}"
-    yield f"names: {', '.join([runtime.name, *runtime.also])}"
+    yield f"names: {', '.join([runtime.name, *runtime.also, *runtime.chips])}"
     yield from (f"{alias} is {runtime.name}-{release}" for alias, release in runtime.aliases.items())
     for product in runtime.products:
         yield f"{', '.join(product.names)}: {product.title} {inside(product)} ({product.source})"

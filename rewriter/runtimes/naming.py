@@ -31,7 +31,7 @@ _MAKERS = frozenset(
     {"amd", "axera", "google", "horizon", "huawei", "intel", "kneron", "microsoft", "nvidia", "qualcomm", "rockchip", "ti"}
 )
 """Words before the name of a chip or a product that may be left out: "NVIDIA Jetson Orin", "TI TDA4VM"."""
-_EDITIONS = frozenset({"cpu", "dev", "ea", "ga", "gpu", "lts", "release", "runtime", "toolkit", "version"})
+_EDITIONS = frozenset({"dev", "ea", "ga", "lts", "release", "runtime", "toolkit", "version"})
 """Words behind a name or a release that do not change what the runtime takes: "tensorrt 8.6 GA", "openvino-dev 2023.1"."""
 _SHORTEST_GUESS = 4
 """The number of characters of a name from which on similar ones are suggested: among short ones, all are similar."""
@@ -47,6 +47,7 @@ class Named(NamedTuple):
     runtime: Runtime
     release: str = ""
     product: Product | None = None
+    is_chip: bool = False
 
     @property
     def title(self) -> str:
@@ -124,7 +125,7 @@ def _with_release(known: Mapping[str, Named], name: str) -> Named | None:
     for found in filter(None, parts):
         base = _folded(found["base"])
         named = known.get(base) or known.get(base.rstrip(":"))
-        if named is not None and not named.release:
+        if named is not None and not named.release and not named.is_chip:
             return named._replace(release=found["release"])
     return None
 
@@ -150,7 +151,7 @@ def runtime_names() -> list[str]:
     for runtime in known_runtimes().values():
         single = [facts.releases.first for facts in runtime.releases if facts.releases.first == facts.releases.last]
         numbered = (f"{runtime.name}-{dotted(release)}" for release in single if release is not None)
-        found += [runtime.name, *runtime.also, *runtime.aliases, *numbered]
+        found += [runtime.name, *runtime.also, *runtime.chips, *runtime.aliases, *numbered]
         for product in runtime.products:
             bounds = [bound for inside in product.releases or () for bound in inside.bounds]
             found += [name for name in product.names if product.releases != ()]
@@ -169,6 +170,7 @@ def _named(runtimes: Iterable[Runtime]) -> dict[str, Named]:
     found: dict[str, Named] = {}
     for runtime in runtimes:
         found |= {_folded(name): Named(runtime) for name in (runtime.title, *runtime.also, runtime.name)}
+        found |= {_folded(name): Named(runtime, is_chip=True) for name in runtime.chips}
         found |= {_folded(name): Named(runtime, "", product) for product in runtime.products for name in product.names}
         found |= {_folded(alias): Named(runtime, release) for alias, release in runtime.aliases.items()}
     return found
@@ -178,7 +180,7 @@ def _spelled() -> list[str]:
     """The names that a message suggests."""
     runtimes = known_runtimes().values()
     inside = [name for runtime in runtimes for product in runtime.products for name in product.names if product.releases != ()]
-    names = [*(name for runtime in runtimes for name in (runtime.name, *runtime.aliases, *runtime.also)), *inside]
+    names = [*(name for runtime in runtimes for name in (runtime.name, *runtime.aliases, *runtime.also, *runtime.chips)), *inside]
     return [name for name in names if len(name) >= _SHORTEST_GUESS]
 
 

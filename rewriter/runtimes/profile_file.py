@@ -41,6 +41,7 @@ _KEYS = {
     "package",
     "aliases",
     "also",
+    "chips",
     "product",
     "domains",
     "release",
@@ -121,10 +122,10 @@ class _Reader:
             raise ValueError("the file: title has to be one line of text")
         if not re.fullmatch(r"[\w.-]*", package, re.ASCII):
             raise ValueError("the file: package has to be the name of a Python package")
-        also = tuple(sorted(_names(self._document, "also", "the file")))
+        also, chips = (tuple(sorted(_names(self._document, key, "the file"))) for key in ("also", "chips"))
         domains = _names(self._document, "domains", "the file")
         aliases, products = self._aliases(releases), tuple(map(_product, _tables(self._document, "product")))
-        return Runtime(self._name, title, package, aliases, also, releases, quirks, self._tolerance(), domains, products)
+        return Runtime(self._name, title, package, aliases, also, chips, releases, quirks, self._tolerance(), domains, products)
 
     def _aliases(self, releases: Sequence[ReleaseFacts]) -> dict[str, str]:
         aliases = self._document.get("aliases", {})

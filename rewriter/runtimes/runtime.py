@@ -144,6 +144,8 @@ class Runtime:
     aliases: Mapping[str, str]
     also: tuple[str, ...]
     """Other names that users call it by, such as "trt"."""
+    chips: tuple[str, ...]
+    """The names of chips that models are compiled for with it. What follows them is no release."""
     releases: tuple[ReleaseFacts, ...]
     quirks: tuple[Quirk, ...]
     tolerance: Bounds = USUAL

@@ -58,13 +58,16 @@ def take_diagonals(node: Node) -> None:
 
     It is exact for all types. The length of the diagonal has to be known.
     """
-    if all(term.count(letter) == 1 for term in re.split("->|,", node.attr("equation")) for letter in term if letter.isalpha()):
+    equation = str(node.attr("equation"))
+    if all(term.count(letter) == 1 for term in re.split("->|,", equation) for letter in term if letter.isalpha()):
         return
     terms, output = terms_of(node)
+    behind = "".join(dict.fromkeys(letter for term in terms for letter in term if letter not in equation))
     operands = [diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
     for index, (name, _) in enumerate(operands):
         node.set_input(index, name)
-    node.set_attr("equation", f"{','.join(letters for _, letters in operands)}->{output}")
+    named = f"{','.join(letters for _, letters in operands)}->{output}"
+    node.set_attr("equation", named.replace(behind, "...") if behind else named)
 
 
 def _require_same_lengths(node: Node, terms: list[str], letters: str) -> None:

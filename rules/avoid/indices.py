@@ -14,10 +14,11 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ..shared.indices import is_never_negative, length, wrapped
+from ..shared.indices import is_never_negative, length
 
 _MOST_TURNS = 64
 """The number of nodes at most that take turns."""
+_UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 _LEAST = float(np.finfo(np.float32).tiny)
 """The smallest normal number."""
 
@@ -57,22 +58,34 @@ def along_many_axes(node: Node) -> None:
     _replace(node, 1, np.where(indices < 0, indices + np.array(lengths, indices.dtype), indices))
 
 
-@avoid("Negative index", "OneHot", opset=11)
+@avoid("Negative index", "OneHot", opset=12)
 def of_classes(node: Node) -> None:
-    """The depth is added to negative indices, at run time by Where, if they are not constant.
+    """The depth is added to negative indices down to -depth, at run time by Where, if they are not constant.
 
     It is exact for all types. Beside constant indices, the depth has to be constant.
     """
     if node.opset < 11:  # before 11 negative ones select nothing
         return
     if _may_be_negative_at_run_time(node, 0):
-        kind = node.need_elem_type(0)
-        node.set_input(0, wrapped(node, node.input(0), kind, _depth(node)))
+        _add_depth(node)
         return
     indices = _negative(node, 0)
     if indices is not None:
         depth = int(node.const_input(1, "the depth").reshape(()))
         _replace(node, 0, np.where((indices < 0) & (indices >= -depth), indices + depth, indices))
+
+
+def _add_depth(node: Node) -> None:
+    """Add the depth to indices, input 0, from -depth to -1. In int64, a small type holds them, and fractions are dropped first."""
+    kind = node.need_elem_type(0)
+    if kind in _UNSIGNED:
+        return
+    op, depth, indices = node.op, _depth(node), node.input(0)
+    if kind != TensorProto.INT64:
+        indices = op.Cast(indices, to=TensorProto.INT64)
+    more = op.Add(indices, depth)
+    counts = op.And(op.Less(indices, op.int64(0)), op.GreaterOrEqual(more, op.int64(0)))
+    node.set_input(0, op.Where(counts, more, indices))
 
 
 def _depth(node: Node) -> str:

@@ -136,6 +136,15 @@ KNOWN = {
     "NVIDIA Jetson Xavier NX": "tensorrt-8.5.2",
     "Jetson TX2": "tensorrt-8.2.1",
 }
+"""Names as people write them, of releases of which something is stated."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_names_of_known_releases(name: str) -> None:
+    profile = find_profile(name)
+    assert (profile.name, profile.warning) == (KNOWN[name], "")
+
+
 CHIPS = {
     "TI TDA4VM": "tidl",
     "AM62A": "tidl",
@@ -151,6 +160,9 @@ CHIPS = {
     "Atlas 200": "ascend-cann",
     "SiMa.ai": "sima",
 }
+"""Names as people write them, and the runtimes for which models are compiled for them."""
+NO_CHIPS = ["NVIDIA DPU", "rk3588 cpu", "qnn gpu", "AM62A7", "rk3588s2", "hexagon v73", "xdna3"]
+"""Names of other things, which only look like those of chips with a release."""
 
 
 @pytest.mark.parametrize("name", CHIPS)
@@ -159,13 +171,10 @@ def test_a_chip_means_the_newest_release_of_what_its_maker_compiles_models_with(
     assert found.runtime.name == CHIPS[name] and "is taken, the newest that is known" in found.warning
 
 
-"""Names as people write them, of releases of which something is stated."""
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_names_of_known_releases(name: str) -> None:
-    profile = find_profile(name)
-    assert (profile.name, profile.warning) == (KNOWN[name], "")
+@pytest.mark.parametrize("name", NO_CHIPS)
+def test_what_follows_a_chip_is_no_release(name: str) -> None:
+    with pytest.raises(ArgumentError, match=r"unknown runtime|is not a release number"):
+        find_profile(name)
 
 
 NEAR = {

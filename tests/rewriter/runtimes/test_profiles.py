@@ -30,7 +30,7 @@ BAD = {
     "no release": ('title = "a"', "there is no [[release]]"),
     "unknown key": (
         'title = "a"\nopsets = 3\n' + RELEASE,
-        "the file: unknown opsets; there can be aliases, all, also, domains, extends",
+        "the file: unknown opsets; there can be aliases, all, also, chips, domains, extends",
     ),
     "no evidence": ('title = "a"\n[[release]]\nfrom = "1"\n', "release 1 and later: evidence is missing"),
     "contradiction": ('title = "a"\n' + RELEASE + "opset = { min = 18, max = 17 }", "min ≤ best ≤ max does not hold for 18, 17"),

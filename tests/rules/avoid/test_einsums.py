@@ -56,3 +56,24 @@ def test_the_order_of_an_output_that_is_not_stated_stays(equation: str, tmp_path
     assert result.graph.node[0].attribute[0].s.islower()
     inputs = {name: np.arange(9, dtype=np.float32).reshape(3, 3) * factor for name, factor in (("x", 1), ("w", 2))}
     np.testing.assert_array_equal(run(result, inputs)[0], run(proto, inputs)[0])
+
+
+DIAGONALS = {
+    "spread": ("...ii,...j->...j", ((1, 3, 3), (4, 2))),
+    "around": ("i...i->...i", ((3, 2, 3),)),
+    "not stated": ("...ii", ((2, 3, 3),)),
+    "three times": ("iiij->ij", ((2, 2, 2, 3),)),
+    "both": ("iij,jj->i", ((2, 2, 3), (3, 3))),
+}
+
+
+@pytest.mark.parametrize(("equation", "shapes"), DIAGONALS.values(), ids=DIAGONALS)
+def test_diagonals_give_what_numpy_gives(equation: str, shapes: tuple[tuple[int, ...], ...], tmp_path: Path) -> None:
+    inputs = {f"x{i}": np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 4 for i, shape in enumerate(shapes)}
+    expected = np.einsum(equation, *inputs.values())
+    given = ", ".join(f"float[{','.join(map(str, shape))}] x{i}" for i, shape in enumerate(shapes))
+    result = ",".join(map(str, expected.shape))
+    proto = model(f'g ({given}) => (float[{result}] y) {{ y = Einsum<equation = "{equation}">({", ".join(inputs)}) }}', 13)
+    converted_model = converted(proto, "Einsum of a diagonal", tmp_path)
+    assert converted_model.graph.node[-1].op_type == "Einsum"
+    np.testing.assert_array_equal(run(converted_model, inputs)[0], expected)

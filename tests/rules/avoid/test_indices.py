@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from avoiding import converted, for_a_runtime
-from helpers import assert_rewrites, model
+from helpers import assert_rewrites, model, run
+from onnx import helper
 
 from split_rewrite.rewriter import UnconvertibleError
 
@@ -95,8 +97,10 @@ REWRITES = [
         13,
         "g (int32[N] i, float[2] v) => (float[N,3] y) <int64[1] d = {3}> { y = OneHot(i, d, v) }",
         """
-            <int32 zero = {0}, int32 depth = {3}, int64[1] d = {3}>
-            { is_low = Less (i, zero) more = Add (i, depth) front = Where (is_low, more, i) y = OneHot (front, d, v) }
+            <int64 zero = {0}, int64 depth = {3}, int64[1] d = {3}> {
+                wide = Cast <to = 7> (i) more = Add (wide, depth) low = Less (wide, zero) known = GreaterOrEqual (more, zero)
+                counts = And (low, known) front = Where (counts, more, wide) y = OneHot (front, d, v)
+            }
         """,
     ),
     (
@@ -223,3 +227,30 @@ def test_indices_that_may_be_negative_are_counted_from_the_front(indices: str, t
 def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
     options = for_a_runtime(form, tmp_path)
     assert_rewrites(before, after, rule, opset, opset, options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "depth", "indices"),
+    [
+        ("int64", 4, [-1, -4, -5, -8, 0, 3, 4, 9]),
+        ("int32", 4, [-1, -4, -5, 3]),
+        ("int8", 200, [-1, 5, -128, 127]),
+        ("float", 4, [-0.5, -1.5, -4.0, -4.5, 3.5, -5.0]),
+    ],
+)
+def test_negative_classes_of_run_time_are_those_that_they_were(kind: str, depth: int, indices: list[float], tmp_path: Path) -> None:
+    """By the specification: a fraction is dropped, and outside of -depth to depth - 1 nothing is selected."""
+    before = model(
+        f"g ({kind}[N] i) => (float[N,{depth}] y) <int64[1] d = {{{depth}}}, float[2] v = {{0, 1}}> {{ y = OneHot(i, d, v) }}", 13
+    )
+    result = converted(before, "Negative index", tmp_path)
+    given = np.array(indices, helper.tensor_dtype_to_np_dtype(before.graph.input[0].type.tensor_type.elem_type))
+    whole = np.trunc(given).astype(np.int64)
+    expected = np.where(whole < 0, whole + depth, whole)[:, None] == np.arange(depth)
+    expected &= (whole >= -depth)[:, None]
+    np.testing.assert_array_equal(run(result, {"i": given})[0], expected.astype(np.float32))
+
+
+def test_unsigned_classes_stay(tmp_path: Path) -> None:
+    before = model("g (uint8[N] i, float[2] v) => (float[N,3] y) <int64 d = {3}> { y = OneHot(i, d, v) }", 13)
+    assert converted(before, "Negative index", tmp_path).graph.node == before.graph.node

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
 
+from split_rewrite.rewriter import Samples
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.execution.model_client import Worker
@@ -65,13 +67,28 @@ def test_a_step_that_rounding_makes_of_last_bits(
     assert (found.status, found.rounded) == ("different", rounded)
 
 
-@pytest.mark.parametrize(("before_it", "rounded"), [("Mul(x, m)", True), ("Neg(x)", False)], ids=["last-bits", "equal-inputs"])
+STEPS = {"last-bits": ("Mul(x, m)", "f", True), "equal-inputs": ("Neg(x)", "f", False), "two-steps": ("Mul(x, m)", "t", False)}
+
+
+@pytest.mark.parametrize(("before_it", "cast", "rounded"), STEPS.values(), ids=STEPS)
 def test_a_step_of_a_node_that_changed_is_of_last_bits_only_where_its_inputs_differ(
-    save: Save, worker: Worker, before_it: str, rounded: bool
+    save: Save, worker: Worker, before_it: str, cast: str, rounded: bool
 ) -> None:
-    other = (ROUNDED % before_it).replace("y = Cast<to = 6>(b)", "f = Floor(b) y = Cast<to = 6>(f)")
-    found = compare(save(ROUNDED % "Neg(x)"), save(other), worker=worker, tolerance=Tolerance(inexact=True))
+    """Behind the Mul, there is a step less below 0, where Floor takes the place of what Cast does."""
+    before = ROUNDED.replace("10000000.0", "10.0") % "Neg(x)"
+    after = before.replace("Neg(x)", before_it).replace(
+        "y = Cast<to = 6>(b)", f"f = Floor(b) t = Add(f, f) y = Cast<to = 6>({cast})"
+    )
+    found = compare(save(before), save(after), worker=worker, tolerance=Tolerance(inexact=True))
     assert (found.status, found.rounded) == ("different", rounded)
+
+
+def test_what_a_changed_node_makes_of_given_inputs_is_no_step(save: Save, worker: Worker) -> None:
+    before = ROUNDED.replace("10000000.0", "10.0") % "Neg(x)"
+    after = before.replace("Neg(x)", "Mul(x, m)").replace("y = Cast<to = 6>(b)", "f = Floor(b) y = Cast<to = 6>(f)")
+    samples = Samples(data=[{"x": np.linspace(-1, 1, 64, dtype=np.float32)}])
+    found = compare(save(before), save(after), worker=worker, tolerance=Tolerance(inexact=True), samples=samples)
+    assert (found.status, found.rounded) == ("different", False)
 
 
 def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_path: Path) -> None:
