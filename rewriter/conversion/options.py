@@ -217,7 +217,7 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
         arguments.check_kind("options", options, Options, "Options or None")
     if isinstance(target_opset, str) and target_opset == "latest":  # as on the command line
         raise WrongTypeError(
-            "target_opset has to be an integer or None, not 'latest'; onnx.defs.onnx_opset_version() is the newest"
+            "target_opset has to be an integer or None, not 'latest'; onnx.defs.onnx_opset_version() is onnx's newest"
         )
     target = arguments.integer("target_opset", target_opset)
     if target is not None:

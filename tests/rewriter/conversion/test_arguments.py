@@ -85,7 +85,7 @@ TARGETS = {
     "more digits than Python shows": (10**5000, ArgumentError, "target_opset is too large"),
     "text": ("13", TypeError, "target_opset has to be an integer or None, not '13'"),
     "long text": ("13" * 1000, TypeError, "target_opset has to be an integer or None, not '1313"),
-    "latest": ("latest", TypeError, "not 'latest'; onnx.defs.onnx_opset_version() is the newest"),
+    "latest": ("latest", TypeError, "not 'latest'; onnx.defs.onnx_opset_version() is onnx's newest"),
     "true": (True, TypeError, "target_opset has to be an integer or None, not True"),
     "float": (13.0, TypeError, "target_opset has to be an integer or None, not 13.0"),
     "array": (np.array([13, 14]), TypeError, "target_opset has to be an integer or None, not numpy.ndarray"),
