@@ -33,6 +33,11 @@ class Condition(ABC):
         """The inputs, outputs and attributes that it names."""
         return ()
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The axes that it names by letters of the layout."""
+        return ()
+
 
 @dataclass(frozen=True)
 class OfSetting(Condition):
@@ -45,6 +50,10 @@ class OfSetting(Condition):
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return (self.place,) if self.place.isalpha() else ()
 
     def judge(self, site: Site) -> Finding:
         found, limit = site.setting(self.name), self.limit
@@ -158,6 +167,10 @@ class OfDimensions(Condition):
     def names(self) -> tuple[str, ...]:
         return tuple(name for text in (self.text, self.same) for name, _ in _terms(text) if name)
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(axis for text in (self.text, self.same) for _, axis in _terms(text) if axis.isalpha())
+
     def judge(self, site: Site) -> Finding:
         limit = self.limit
         found = _product(site, self.text)
@@ -215,8 +228,12 @@ class IsConstant(Condition):
 
     def judge(self, site: Site) -> Finding:
         values = [value for value in site.values(self.name) if site.is_constant(value) != self.wanted]
-        what = "is computed at run time" if self.wanted else "is a constant"
-        return all_of(against(f"{self.name} '{value}' {what}") for value in values)
+        return all_of(against(f"{self.name} '{value}' {self._found(site, value)}") for value in values)
+
+    def _found(self, site: Site, value: str) -> str:
+        if not self.wanted:
+            return "is a constant"
+        return "is a default that callers may override" if site.has_default(value) else "is computed at run time"
 
 
 @dataclass(frozen=True)
@@ -312,6 +329,10 @@ class IsKnown(Condition):
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in _terms(self.text) if name)
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(axis for _, axis in _terms(self.text) if axis.isalpha())
+
     def judge(self, site: Site) -> Finding:
         found = _product(site, self.text)
         return MET if found is None or isinstance(found, int) else against(f"the size {self.text} is open")
@@ -374,7 +395,7 @@ def _ranks(given: Any, where: str) -> Iterator[Condition]:
 def _dimensions(given: Any, where: str) -> Iterator[Condition]:
     for text, limit in _table(given, where).items():
         same = limit[1:] if isinstance(limit, str) and limit.startswith(_SAME) else ""
-        _require_terms(f"{text}*{same}", where)
+        _require_terms(f"{text if text.strip('* ') else ' '}*{same}", where)
         yield OfDimensions(text, Limit() if same else read_limit(limit, f"{where}: {text}"), same)
 
 

@@ -71,7 +71,7 @@ class ListReader:
             names = read_operators(entry.get("operators", []), "operators")
             if table == RULE and not names:
                 raise ValueError('operators is missing: write operators = ["Conv"]')
-            return read_range(entry), read_rule(entry, names, line)
+            return read_range(entry), read_rule(entry, names, self._layout, line)
         except ValueError as error:
             shown = f"[[{RULE}]]" if table == RULE else f"[{EVERY_RULE}]"
             where = f"line {line_within(self._text, line, str(error))}: " if line else ""
@@ -104,21 +104,25 @@ def read_groups(given: Any) -> list[tuple[Range, frozenset[str]]]:
 
 def read_range(entry: Mapping[str, Any]) -> Range:
     """Read the releases that an entry is about. Raises ValueError."""
-    bounds = [parse_release(str(entry[key])) if key in entry else None for key in ("from", "to")]
-    return Range(*bounds)
+    first, last = (parse_release(str(entry[key])) if key in entry else None for key in ("from", "to"))
+    if first is not None and last is not None and first > last:
+        raise ValueError(f"from = {entry['from']} is after to = {entry['to']}")
+    return Range(first, last)
 
 
-def read_rule(given: Mapping[str, Any], operators: frozenset[str], line: int = 0) -> Rule:
-    """Read a rule about `operators`, or about every operator where there are none. Raises ValueError, which says what is wrong."""
-    when = _body(given["when"], operators, "when: ") if "when" in given else None
+def read_rule(given: Mapping[str, Any], operators: frozenset[str], layout: Mapping[str, int], line: int = 0) -> Rule:
+    """Read a rule about `operators`, or about every operator where there are none, with the letters of `layout`. Raises ValueError,
+    which says what is wrong.
+    """
+    when = _body(given["when"], operators, layout, "when: ") if "when" in given else None
     note = given.get("note", "")
     if not isinstance(note, str):
         raise ValueError("note has to be text")
     kept = {key: value for key, value in given.items() if key not in ("operators", "from", "to", "when", "note")}
-    return Rule(operators, _body(kept, operators, ""), when, note, line)
+    return Rule(operators, _body(kept, operators, layout, ""), when, note, line)
 
 
-def _body(given: Any, operators: frozenset[str], where: str, depth: int = 0) -> Body:
+def _body(given: Any, operators: frozenset[str], layout: Mapping[str, int], where: str, depth: int = 0) -> Body:
     if not isinstance(given, Mapping):
         raise ValueError(f"{where}write a table of conditions")
     if depth > _DEEPEST:
@@ -128,14 +132,15 @@ def _body(given: Any, operators: frozenset[str], where: str, depth: int = 0) -> 
         if key in KEYS:
             found = list(KEYS[key](value, f"{where}{key}"))
             _require_names(found, operators, f"{where}{key}: ")
+            _require_letters(found, layout, f"{where}{key}: ")
             conditions += found
         elif key not in ("any", "not"):
             conditions.append(NotUnderstood(key))
     choices = given.get("any", [])
-    if not isinstance(choices, list):
+    if not isinstance(choices, list) or ("any" in given and not choices):
         raise ValueError(f"{where}any: write a list of tables")
-    bodies = tuple(_body(one, operators, f"{where}any: ", depth + 1) for one in choices)
-    excluded = _body(given["not"], operators, f"{where}not: ", depth + 1) if "not" in given else None
+    bodies = tuple(_body(one, operators, layout, f"{where}any: ", depth + 1) for one in choices)
+    excluded = _body(given["not"], operators, layout, f"{where}not: ", depth + 1) if "not" in given else None
     return Body(tuple(conditions), bodies, excluded, _shown(given))
 
 
@@ -146,6 +151,13 @@ def _require_names(conditions: Iterable[Condition], operators: frozenset[str], w
         if without:
             has = ", ".join(sorted(known_names(without[0]) - {"*", "X", "Y"}))
             raise ValueError(f"{where}{listed(without)} has no '{name}'; {without[0]} has {has}")
+
+
+def _require_letters(conditions: Iterable[Condition], layout: Mapping[str, int], where: str) -> None:
+    """Raises ValueError where a condition is about an axis that has no letter in the layout."""
+    strange = sorted({letter for condition in conditions for letter in condition.letters} - layout.keys())
+    if strange:
+        raise ValueError(f"{where}the layout has no axis {listed(strange)}; it has {listed(sorted(layout))}")
 
 
 def read_layout(given: Any) -> Mapping[str, int]:

@@ -82,13 +82,17 @@ class Site:
         """
         graph = self.node.graph
         if graph.tensor(value) is not None:
-            return not graph.is_input(value)
+            return True
         maker = self.node.maker(value)
         if maker is None:
             return False
         if maker.op_type == "DequantizeLinear":
             return Site(maker).is_constant(maker.input(0))
         return maker.op_type == "Constant" or (self.node.opset < _TYPED_CONSTANTS and is_spelled_integer(maker))
+
+    def has_default(self, value: str) -> bool:
+        """Whether the value is an input of the model, for which the model stores a default."""
+        return self.node.graph.is_input(value) and self.node.graph.may_be_stored(value)
 
     def is_empty(self, value: str) -> bool:
         """Whether the value is a constant without elements."""
@@ -196,6 +200,8 @@ class Site:
         rank, node = self.rank, self.node
         if name in _IMPLIED:
             return _IMPLIED[name]
+        if name.endswith("zero_point"):
+            return 0
         if rank is None:
             return None
         if name in ("strides", "dilations"):

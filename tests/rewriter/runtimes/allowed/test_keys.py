@@ -16,9 +16,9 @@ from split_rewrite.rewriter.storage.skeleton import Skeleton
 pytestmark = pytest.mark.quick
 
 
-def judged(graph: str, rule: str, opset: int = 18) -> Finding:
+def judged(graph: str, rule: str, opset: int = 18, ir_version: int = 8) -> Finding:
     """The judgement of the first node of `graph` by one rule about its operator."""
-    proto = model(graph, opset)
+    proto = model(graph, opset, ir_version=ir_version)
     node = proto.graph.node[0]
     text = rule if rule.startswith("[all]") else f'[[rule]]\noperators = ["{node.op_type}"]\n{rule}'
     allowed = ListReader(tomllib.loads(text), text).of_release(Range(), None)
@@ -42,6 +42,10 @@ LONG_GATHER = "g (float[5,2] x) => (y) <int64[2] i = {0, 1}> { y = Gather(x, i) 
 MAX_POOL = "g (float[1,1,4,4] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"
 MEAN = "g (float[2,3,4] x) => (y) <int64[1] a = {-1}> { y = ReduceMean(x, a) }"
 MEAN_13 = "g (float[2,3,4] x) => (y) { y = ReduceMean<axes = [2]>(x) }"
+
+DEFAULT = "g (float[1,1,4,4] x, float[1,1,1,1] w) => (y) <float[1,1,1,1] w = {2}> { y = Conv(x, w) }"
+"""The weight is an input, too: its default before IR version 4, which callers cannot replace, is a constant."""
+DEQUANTIZED = "g (int8[2] x) => (y) <float s = {2}> { y = DequantizeLinear(x, s) }"
 
 NOT_ALLOWED = [
     (CONV, "attr = { group = [2, 4] }", "group is 1, not 2 or 4"),
@@ -117,6 +121,7 @@ ALLOWED = [
     (CONV, "rank = { B = 7 }\ntype = { B = ['int8'] }\nconst = ['B']"),
     (CONV, "dim = { 'W.H*W.W' = { max = 9 }, C = '=W.C', H = { mod = 4 } }"),
     (STORED, "const = ['W']"),
+    (DEQUANTIZED, "value = { x_zero_point = [0] }"),
     ("g (float[1,1,2,2] x) => (y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}> { y = Resize(x, r, s) }", "absent = ['roi']"),
     (OPEN, "rank = { X = 2 }\nshape = { X = [['N', 4]], Y = '=X' }"),
     (OPEN, "not = { rank = { X = 3 } }"),
@@ -131,3 +136,9 @@ ALLOWED = [
 def test_is_allowed(graph: str, rule: str) -> None:
     opset = 13 if graph == MEAN_13 else 18
     assert judged(graph, rule, opset) == Finding()
+
+
+@pytest.mark.parametrize(("ir_version", "reason"), [(3, ""), (4, "W 'w' is a default that callers may override")])
+def test_a_default_is_a_constant_where_nobody_may_override_it(ir_version: int, reason: str) -> None:
+    found = judged(DEFAULT, "const = ['W']", ir_version=ir_version)
+    assert "; ".join(found.against) == reason and not found.unknown
