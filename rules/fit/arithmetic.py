@@ -196,6 +196,22 @@ def by_sigmoid(node: Node) -> None:
     node.become.Sub(op.Mul(op.Sigmoid(op.Mul(node.input(0), two)), two), op.const(1, kind))
 
 
+@express("Elu", opset=13, exact=False)
+def exponential_below_zero(node: Node) -> None:
+    """The positive part, and alpha * (exp(x) - 1) of the negative part."""
+    op, kind, data = node.op, node.need_elem_type(), node.input(0)
+    below = op.Sub(op.Exp(op.Min(data, op.const(0, kind))), op.const(1, kind))
+    node.become.Add(op.Relu(data), op.Mul(below, op.const(node.attr("alpha", 1.0), kind)))
+
+
+@express("Softplus", opset=13, exact=False)
+def logarithm_of_the_smaller_exponential(node: Node) -> None:
+    """max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
+    op, data = node.op, node.input(0)
+    smaller = op.Add(op.Exp(op.Neg(op.Abs(data))), op.const(1, node.need_elem_type()))
+    node.become.Add(op.Relu(data), op.Log(smaller))
+
+
 @express("Sum", opset=13)
 def added_one_by_one(node: Node) -> None:
     """The operands are added in their order."""

@@ -6,12 +6,16 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
 
+_SMALL = 3
+"""The size of the windows that a larger one is made of."""
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
@@ -90,6 +94,39 @@ def with_padding_for_the_last_windows(node: Node) -> None:
     if counts_stay and all(pad < width for pad, width in zip(needed, kernel, strict=True)):
         node.set_attr("ceil_mode", 0)
         node.set_attr("pads", [*first, *needed])
+
+
+@express("AveragePool", opset=13, exact=False, sums=True)
+def convolution_with_equal_weights(node: Node) -> None:
+    """An average over whole windows, or windows whose padding counts, becomes a convolution of each channel with equal weights."""
+    kernel, channels = node.attr("kernel_shape"), node.need_dimension(1)
+    is_plain = not node.attr("ceil_mode", 0) and node.attr("auto_pad", "NOTSET") == "NOTSET"
+    if not is_plain or (any(node.attr("pads", [])) and not node.attr("count_include_pad", 0)):
+        return
+    weights = np.full((channels, 1, *kernel), 1 / prod(kernel))
+    kept = {name: node.attr(name) for name in ("strides", "pads", "dilations") if node.has_attr(name)}
+    stored = node.op.const(weights, node.need_elem_type())
+    node.become.Conv(node.input(0), stored, group=channels, kernel_shape=[*kernel], **kept)
+
+
+@express("MaxPool", opset=13)
+def small_windows_in_turn(node: Node) -> None:
+    """A window that moves by one becomes several of 3, each over what the one before it gives."""
+    kernel = node.attr("kernel_shape")
+    ones, none = [1] * len(kernel), [0] * 2 * len(kernel)
+    moves = [*node.attr("strides", ones), *node.attr("dilations", ones)]
+    is_plain = not node.attr("ceil_mode", 0) and node.attr("auto_pad", "NOTSET") == "NOTSET" and not node.has_output(1)
+    if not is_plain or max(moves) > 1 or max(kernel) <= _SMALL:
+        return
+    value, left, pads = node.input(0), list(kernel), list(node.attr("pads", none))
+    while max(left) > _SMALL:
+        window = [min(size, _SMALL) for size in left]
+        left = [size - small + 1 for size, small in zip(left, window, strict=True)]
+        rows = zip(pads, [*window, *window], [*left, *left], strict=True)
+        now = [max(min(pad, (small - 1) // 2), pad - rest + 1) for pad, small, rest in rows]
+        pads = [pad - done for pad, done in zip(pads, now, strict=True)]
+        value = node.op.MaxPool(value, kernel_shape=window, pads=now)
+    node.become.MaxPool(value, kernel_shape=left, pads=pads)
 
 
 @express(("DepthToSpace", "SpaceToDepth"), opset=13)

@@ -90,6 +90,16 @@ def over_one_last_axis(node: Node) -> None:
     node.become.Reshape(reduced, op.int64([*node.need_shape(node.output(0))]))
 
 
+@express("ReduceL2", opset=13, exact=False, sums=True)
+def root_of_squares(node: Node) -> None:
+    """The square root of the sum of the squares, which have to be numbers of the type."""
+    axes = reduced_axes(node)
+    if not axes or node.need_elem_type() not in _FLOATS:
+        return
+    op, data = node.op, node.input(0)
+    node.become.Sqrt(op.ReduceSum(op.Mul(data, data), op.int64(axes), keepdims=node.attr("keepdims", 1)))
+
+
 @express("ReduceSum", opset=13, exact=False, sums=True)
 def mean_times_count(node: Node) -> None:
     """The mean, multiplied by the number of elements."""

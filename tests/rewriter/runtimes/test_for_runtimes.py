@@ -237,10 +237,10 @@ RNN = "<float[1,4,2] w = {{1, 2, 3, 4, 5, 6, 7, 8}}, float[1,4,1] r = {{1, 2, 3,
 NOT_TAKEN = {
     "no-kernel": (
         "onnxruntime-1.16",
-        "g (double[2] x) => (double[2] y) { y = Elu(x) }",
+        "g (double[2] x) => (double[2] y) { y = Selu(x) }",
         "the type of 'x' is double, not float or float16",
     ),
-    "no-kernel-here": ("onnxruntime-1.32", "g (double[2] x) => (double[2] y) { y = Elu(x) }", "the type of 'x' is double"),
+    "no-kernel-here": ("onnxruntime-1.32", "g (double[2] x) => (double[2] y) { y = Selu(x) }", "the type of 'x' is double"),
     "clip": ("mnn-3.6", ("", ", clip = 0.5", "x, w, r"), "it has clip"),
     "peepholes": ("openvino-2026.4", (", float[1,3] p = {1, 2, 3}", "", "x, w, r, , , , , p"), "it has P"),
     "forgets": ("opencv-4.12", ("", ", input_forget = 1", "x, w, r"), "input_forget is 1, not 0"),

@@ -14,6 +14,41 @@ from split_rewrite import rewriter
 
 REWRITES = [
     (
+        "arithmetic.exponential_below_zero",
+        ["Relu", "Exp", "Min", "Sub", "Mul", "Add"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Elu<alpha = 0.5>(x) }",
+        """
+            <float zero = {0}, float one = {1}, float half = {0.5}>
+            {
+             negative = Min (x, zero)
+             e = Exp (negative)
+             below = Sub (e, one)
+             positive = Relu (x)
+             scaled = Mul (below, half)
+             y = Add (positive, scaled)
+            }
+        """,
+    ),
+    (
+        "arithmetic.logarithm_of_the_smaller_exponential",
+        ["Relu", "Exp", "Abs", "Neg", "Log", "Add"],
+        "",
+        "g (float[2,3] x) => (float[2,3] y) { y = Softplus(x) }",
+        """
+            <float one = {1}>
+            {
+             size = Abs (x)
+             negative = Neg (size)
+             e = Exp (negative)
+             more = Add (e, one)
+             positive = Relu (x)
+             log = Log (more)
+             y = Add (positive, log)
+            }
+        """,
+    ),
+    (
         "arithmetic.sum_with_the_negative",
         ["Add", "Neg"],
         "",

@@ -6,12 +6,36 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fitting import for_a_list, same_as_written
+from fitting import for_a_list, refused_for, same_as_written
 from helpers import assert_rewrites, model
 
 from split_rewrite import rewriter
 
 REWRITES = [
+    (
+        "images.convolution_with_equal_weights",
+        ["Conv"],
+        "",
+        "g (float[1,2,4,4] x) => (float[1,2,2,4] y) { y = AveragePool<kernel_shape = [2, 1], strides = [2, 1]>(x) }",
+        """
+            <float[2,1,2,1] w = {0.5, 0.5, 0.5, 0.5}>
+            {
+             y = Conv <group: int = 2, kernel_shape: ints = [2, 1], strides: ints = [2, 1]> (x, w)
+            }
+        """,
+    ),
+    (
+        "images.small_windows_in_turn",
+        ["MaxPool"],
+        "[[rule]]\noperators = ['MaxPool']\nattr = { kernel_shape = { max = 3 } }",
+        "g (float[1,2,8,8] x) => (float[1,2,8,6] y) { y = MaxPool<kernel_shape = [5, 3], pads = [2, 0, 2, 0]>(x) }",
+        """
+            {
+             first = MaxPool <kernel_shape: ints = [3, 3], pads: ints = [1, 0, 1, 0]> (x)
+             y = MaxPool <kernel_shape: ints = [3, 1], pads: ints = [1, 0, 1, 0]> (first)
+            }
+        """,
+    ),
     (
         "images.with_pads",
         ["Conv"],
@@ -157,3 +181,20 @@ def test_places_along_one_axis_are_refused(tmp_path: Path) -> None:
     rules = "[[rule]]\noperators = ['MaxPool']\nrank = { X = 4 }"
     with pytest.raises(rewriter.UnconvertibleError, match=r"MaxPool 'y'.*rank"):
         rewriter.convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["MaxPool", "Reshape"], rules))
+
+
+@pytest.mark.parametrize("size", [4, 5, 7, 8])
+@pytest.mark.parametrize("pads", [(0, 0), (1, 2), (3, 3)])
+def test_small_windows_see_what_the_large_one_sees(size: int, pads: tuple[int, int], tmp_path: Path) -> None:
+    first, last = pads
+    text = f"""g (float[1,1,9] x) => (float[1,1,{9 + first + last - size + 1}] y) {{
+        y = MaxPool<kernel_shape = [{size}], pads = [{first}, {last}]>(x) }}"""
+    x = np.array([3, -1, 4, -1, -5, 9, -2, -6, 5], np.float32).reshape(1, 1, 9)
+    rule = "[[rule]]\noperators = ['MaxPool']\nattr = { kernel_shape = { max = 3 }, pads = { max = 2 } }"
+    assert set(same_as_written(tmp_path, ["MaxPool"], text, {"x": x}, rule)) == {"MaxPool"}
+
+
+@pytest.mark.parametrize("attributes", ["ceil_mode = 1, strides = [2]", "pads = [1, 0]", 'auto_pad = "SAME_UPPER"'])
+def test_an_average_over_windows_that_are_cut_has_no_equal_weights(attributes: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,6] x) => (float[1,1,L] y) {{ y = AveragePool<kernel_shape = [3], {attributes}>(x) }}"
+    assert "AveragePool 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Conv"], model(text, 13))

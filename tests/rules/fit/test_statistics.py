@@ -13,6 +13,20 @@ from split_rewrite import rewriter
 
 REWRITES = [
     (
+        "statistics.root_of_squares",
+        ["Mul", "ReduceSum", "Sqrt"],
+        "",
+        "g (float[2,3,4] x) => (float[2,4] y) { y = ReduceL2<axes = [1], keepdims = 0>(x) }",
+        """
+            <int64[1] axes = {1}>
+            {
+             squares = Mul (x, x)
+             sum = ReduceSum <keepdims: int = 0> (squares, axes)
+             y = Sqrt (sum)
+            }
+        """,
+    ),
+    (
         "statistics.pool_of_the_image",
         ["GlobalAveragePool", "Reshape"],
         "",

@@ -1,0 +1,65 @@
+"""Operands in another order or shape, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fitting import for_a_list
+from helpers import assert_rewrites, model
+
+from split_rewrite import rewriter
+
+REWRITES = [
+    (
+        "operands.swapped",
+        ["Add"],
+        "[[rule]]\noperators = ['Add']\nconst = ['!A', 'B']",
+        "g (float[2,3] x) => (float[2,3] y) <float[3] c = {1, 2, 3}> { y = Add(c, x) }",
+        "<float[3] c = {1, 2, 3}> { y = Add (x, c) }",
+    ),
+    (
+        "operands.scalars_as_vectors",
+        ["Pow"],
+        "[all]\nrank = { '*' = { min = 1 } }",
+        "g (float[2,3] x) => (float[2,3] y) <float c = {2}> { y = Pow(x, c) }",
+        "<float[1] c = {2}> { y = Pow (x, c) }",
+    ),
+    (
+        "operands.less_in_the_other_order",
+        ["Less"],
+        "",
+        "g (float[2,3] x, float[3] z) => (bool[2,3] y) { y = Greater(x, z) }",
+        "{ y = Less (z, x) }",
+    ),
+    (
+        "operands.greater_in_the_other_order",
+        ["Greater"],
+        "",
+        "g (float[2,3] x, float[3] z) => (bool[2,3] y) { y = Less(x, z) }",
+        "{ y = Greater (z, x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ("const = ['!A', 'B']", "g (float[2] x, float[2] z) => (float[2] y) { y = Sub(x, z) }"),
+        ("rank = { '*' = { min = 1 } }", "g (float x) => (float y) <float c = {2}> { y = Sub(x, c) }"),
+        ("rank = { '*' = { min = 1 } }", "g (float[2] x, float c) => (float[2] y) { y = Sub(x, c) }"),
+    ],
+    ids=["another order", "a scalar result", "an operand of run time"],
+)
+def test_what_has_no_other_form(rules: str, text: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, ["Sub"], f"[[rule]]\noperators = ['Sub']\n{rules}")
+    with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it"):
+        rewriter.convert_version(model(text, 13), 13, options=options)
