@@ -107,6 +107,12 @@ def find_runtime(name: str, parameter: str) -> Named:
     if os.path.isdir(name):
         raise ArgumentError(f"{given}: is a folder; name a profile in it, which ends with .toml")
     base = _base(shortened(name))
+    chip = _by_name().get(_folded(base))
+    if chip is not None and chip.is_chip:
+        example = dotted(_newest(chip.runtime))
+        raise ArgumentError(
+            f"{given}: {base} is a chip, which has no release; name one of {chip.title}: {chip.runtime.name}-{example}"
+        )
     suggested = did_you_mean(base, _spelled()) if len(base) >= _SHORTEST_GUESS else ""
     raise ArgumentError(f"{given}: unknown runtime{suggested} (--list-runtimes lists all)")
 

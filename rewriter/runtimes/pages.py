@@ -86,8 +86,10 @@ def _page(runtime: Runtime) -> Iterator[str]:
 def _names(runtime: Runtime) -> Iterator[str]:
     """How users call the runtime, and what has it inside."""
     yield "## Names\n"
-    shown = ", ".join(f"`{name}`" for name in (runtime.name, *runtime.also, *runtime.chips))
+    shown = ", ".join(f"`{name}`" for name in (runtime.name, *runtime.also))
     yield f"{shown}, in any case, with a release behind a hyphen, a space or `==`, or without one.\n"
+    if runtime.chips:
+        yield f"Chips, without a release: {', '.join(f'`{name}`' for name in runtime.chips)}.\n"
     for alias, meant in runtime.aliases.items():
         yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
     for product in runtime.products:

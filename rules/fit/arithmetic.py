@@ -206,7 +206,7 @@ def exponential_below_zero(node: Node) -> None:
 
 @express("Softplus", opset=13, exact=False)
 def logarithm_of_the_smaller_exponential(node: Node) -> None:
-    """max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
+    """max(x, 0) + log(1 + exp(-|x|)), which does not overflow. Far below 0 it is 0, as the sum is 1."""
     op, data = node.op, node.input(0)
     smaller = op.Add(op.Exp(op.Neg(op.Abs(data))), op.const(1, node.need_elem_type()))
     node.become.Add(op.Relu(data), op.Log(smaller))

@@ -11,13 +11,15 @@ from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
 
 _COMMUTATIVE = ("Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max", "Min", "Mul", "Or", "Xor")
+_SPREADS_BOTH = 7
+"""The opset from which on either operand may be spread; before, only the second one is, by attributes."""
 _BROADCAST = (*_COMMUTATIVE, "Div", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "PRelu", "Pow", "Sub", "Where")
 
 
 @express(_COMMUTATIVE, opset=13)
 def swapped(node: Node) -> None:
     """The two operands change places."""
-    if len(node.inputs) == 2 and node.input(0) != node.input(1):
+    if node.opset >= _SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):
         first, second = node.inputs
         node.set_input(0, second)
         node.set_input(1, first)
@@ -27,7 +29,7 @@ def swapped(node: Node) -> None:
 def scalars_as_vectors(node: Node) -> None:
     """Stored scalars become vectors of one, beside an operand that has dimensions."""
     values = {index: node.constant(index) for index in range(len(node.inputs)) if node.rank(index) == 0}
-    if not any(node.rank(index) for index in range(len(node.inputs))):
+    if node.opset < _SPREADS_BOTH or not any(node.rank(index) for index in range(len(node.inputs))):
         return
     for index, value in values.items():
         if value is not None:
@@ -37,10 +39,12 @@ def scalars_as_vectors(node: Node) -> None:
 @express("Greater", opset=13)
 def less_in_the_other_order(node: Node) -> None:
     """The operands of a Greater change places in a Less."""
-    node.become.Less(node.input(1), node.input(0))
+    if node.opset >= _SPREADS_BOTH:
+        node.become.Less(node.input(1), node.input(0))
 
 
 @express("Less", opset=13)
 def greater_in_the_other_order(node: Node) -> None:
     """The operands of a Less change places in a Greater."""
-    node.become.Greater(node.input(1), node.input(0))
+    if node.opset >= _SPREADS_BOTH:
+        node.become.Greater(node.input(1), node.input(0))

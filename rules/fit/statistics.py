@@ -92,9 +92,9 @@ def over_one_last_axis(node: Node) -> None:
 
 @express("ReduceL2", opset=13, exact=False, sums=True)
 def root_of_squares(node: Node) -> None:
-    """The square root of the sum of the squares, which have to be numbers of the type."""
+    """The square root of the sum of the squares. A float16 would not hold them."""
     axes = reduced_axes(node)
-    if not axes or node.need_elem_type() not in _FLOATS:
+    if not axes or node.need_elem_type() not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         return
     op, data = node.op, node.input(0)
     node.become.Sqrt(op.ReduceSum(op.Mul(data, data), op.int64(axes), keepdims=node.attr("keepdims", 1)))

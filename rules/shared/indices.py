@@ -56,8 +56,10 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
 
 
 def _is_unsigned(cast: Node) -> bool:
-    """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
-    return cast.elem_type() in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
+    """Whether the input of `cast` has an unsigned type whose values all fit into the type of the result."""
+    is_narrowed = cast.attr("to") in (TensorProto.INT8, TensorProto.INT16)
+    unsigned = () if is_narrowed else (TensorProto.UINT8, TensorProto.UINT16)
+    return cast.elem_type() in (TensorProto.BOOL, *unsigned)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:

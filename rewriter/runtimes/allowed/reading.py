@@ -105,9 +105,10 @@ def read_groups(given: Any) -> list[tuple[Range, frozenset[str]]]:
 def read_range(entry: Mapping[str, Any]) -> Range:
     """Read the releases that an entry is about. Raises ValueError."""
     first, last = (parse_release(str(entry[key])) if key in entry else None for key in ("from", "to"))
-    if first is not None and last is not None and first > last:
-        raise ValueError(f"from = {entry['from']} is after to = {entry['to']}")
-    return Range(first, last)
+    found = Range(first, last)
+    if first is not None and first not in found:
+        raise ValueError(f"from {entry['from']} is after to {entry['to']}")
+    return found
 
 
 def read_rule(given: Mapping[str, Any], operators: frozenset[str], layout: Mapping[str, int], line: int = 0) -> Rule:

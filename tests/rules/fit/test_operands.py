@@ -63,3 +63,12 @@ def test_what_has_no_other_form(rules: str, text: str, tmp_path: Path) -> None:
     options = for_a_list(tmp_path, ["Sub"], f"[[rule]]\noperators = ['Sub']\n{rules}")
     with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it"):
         rewriter.convert_version(model(text, 13), 13, options=options)
+
+
+@pytest.mark.parametrize("op", ["Mul", "Add"])
+def test_below_opset_7_the_first_operand_is_not_spread(op: str, tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, [op], f"[[rule]]\noperators = ['{op}']\nconst = ['!A', 'B']")
+    text = f"g (float[3] x) => (float[2,3] y) <float[2,3] w = {{1, 2, 3, 4, 5, 6}}> {{ y = {op}(w, x) }}"
+    assert rewriter.convert_version(model(text, 13), 7, options=options).report.comparison
+    with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it"):
+        rewriter.convert_version(model(text, 13), 6, options=options)

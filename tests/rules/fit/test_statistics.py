@@ -220,3 +220,8 @@ def test_axes_that_are_reduced_become_the_last_one(reduction: str, axes: list[in
     feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7}
     rule = f"[[rule]]\noperators = ['{reduction}']\nattr = {{ axes = [-1] }}"
     same_as_written(tmp_path, [reduction, "Reshape", "Transpose"], text, feeds, rule)
+
+
+def test_a_float16_does_not_hold_the_squares_of_a_norm(tmp_path: Path) -> None:
+    text = "g (float16[2,3] x) => (float16[2,1] y) { y = ReduceL2<axes = [1]>(x) }"
+    assert "NPU 1 does not allow it" in refused_for(tmp_path, ["Mul", "ReduceSum", "Sqrt"], model(text, 13))

@@ -46,7 +46,7 @@ BAD = {
     "dimension of no layout": (CONV + "dim = { 'C*W.Z' = { max = 3 } }", "dim: the layout has no axis Z; it has C, H, N, W"),
     "open dimension of no layout": (CONV + "static = ['D']", "static: the layout has no axis D; it has C, H, N, W"),
     "dimension of nothing": (CONV + "dim = { '' = { max = 3 } }", "dim: '' is no dimension"),
-    "releases backward": (CONV + "from = '3'\nto = '2'\nrank = { X = 4 }", "[[rule]]: from = 3 is after to = 2"),
+    "releases backward": (CONV + "from = '3'\nto = '2'\nrank = { X = 4 }", "[[rule]]: from 3 is after to 2"),
     "in any": (CONV + "any = [{ rank = { Z = 1 } }]", "[[rule]]: any: rank: Conv has no 'Z'"),
     "not": (CONV + "not = 1", "[[rule]]: not: write a table of conditions"),
     "when": (CONV + "when = []", "[[rule]]: when: write a table of conditions"),
@@ -111,3 +111,9 @@ def test_rules_without_a_list_allow_what_they_do_not_name(tmp_path: Path) -> Non
     path = tmp_path / "npu.toml"
     path.write_text(CONV.replace('operators_allowed = ["Conv", "Relu"]\n', "") + "attr = { group = [4] }", encoding="utf-8")
     assert reasons(path, CONVOLVED, SIGMOID) == ["group is 1, not 4", ""]
+
+
+def test_a_series_includes_its_releases(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(CONV + "from = '1.2'\nto = '1'\nrank = { X = 4 }", encoding="utf-8")
+    assert find_profile(str(path)).facts.allowed is not None
