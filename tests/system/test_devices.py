@@ -28,7 +28,7 @@ MODELS = {
     ),
     "channels": (
         f"g {IMAGE} => (float[1,3,8,8] y) {{ p = AveragePool<kernel_shape = [1, 1]>(x) y = Softmax<axis = 1>(p) }}",
-        {"cnn", "web"},
+        {"cnn", "transformer", "web"},
     ),
     "block": (
         "g (float[1,4,8] x) => (float[1,4,8] y) <float[8] s = {1,2,1,2,1,2,1,2}, float[8] b = {0,1,0,1,0,1,0,1}, float[8,8] w = "
