@@ -154,7 +154,7 @@ class Fitting:
             reason = f"nobody can tell whether {found.list.title} allows it: {'; '.join(found.unknown)}"
             raise Unconvertible(reason, self._hint(node, found, plan))
         own = f"{found.list.title} does not allow it: {'; '.join(found.against)}"
-        others = "; ".join(_others(own, plan.refused)[:MOST_REASONS]) or f"there is no other form of {node.op_type}"
+        others = "; ".join(_others(own, plan.refused)[:MOST_REASONS]) or f"there is no other form of this {node.op_type}"
         raise node.with_reason_to_stay(Unconvertible(f"{own}; {others}", self._hint(node, found, plan)))
 
     def _hint(self, node: Task, found: _Against, plan: Plan) -> str:

@@ -140,6 +140,38 @@ def rectified(node: Node) -> None:
         node.become.Relu(node.input(0))
 
 
+@express("Clip", opset=13, exact=False)
+def rectified_twice(node: Node) -> None:
+    """Between finite bounds, the upper bound less the positive part of its distance to what is above the lower bound."""
+    low, high = node.constant(1), node.constant(2)
+    kind = node.need_elem_type()
+    if node.opset < 11 or kind not in (TensorProto.FLOAT, TensorProto.DOUBLE) or low is None or high is None:
+        return
+    if not np.isfinite(low) or not np.isfinite(high) or low > high:
+        return
+    op = node.op
+    data = op.Sub(node.input(0), op.const(low, kind)) if low else node.input(0)
+    left = op.Sub(op.const(high - low, kind), op.Relu(data))
+    node.become.Sub(op.const(high, kind), op.Relu(left))
+
+
+@express("Max", opset=13)
+def negated_smallest(node: Node) -> None:
+    """The negative of the minimum of the negated operands."""
+    _mirror(node, "Min")
+
+
+@express("Min", opset=13)
+def negated_largest(node: Node) -> None:
+    """The negative of the maximum of the negated operands."""
+    _mirror(node, "Max")
+
+
+def _mirror(node: Node, op_type: str) -> None:
+    if _is_float(node) and len(node.inputs) > 1:
+        node.become.Neg(getattr(node.op, op_type)(*map(node.op.Neg, node.inputs)))
+
+
 @express("LeakyRelu", opset=13, exact=False)
 def larger_of_two_slopes(node: Node) -> None:
     """For a slope above 0 and up to 1, the maximum of the data and its product with the slope."""

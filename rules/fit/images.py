@@ -186,14 +186,39 @@ def with_blocks_of_equal_pixels(node: Node) -> None:
 @express("Resize", opset=13)
 def transposed_convolution(node: Node) -> None:
     """An enlargement to the nearest pixel by whole factors becomes a ConvTranspose of each channel with a kernel of ones."""
-    factors = _whole_factors(node)
-    mode, rounding = node.attr("coordinate_transformation_mode", "half_pixel"), node.attr("nearest_mode", "round_prefer_floor")
-    known = (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor"), ("half_pixel", "round_prefer_ceil"))
-    if not factors or len(factors) != 4 or (mode, rounding) not in known:
+    factors = _copies_of_pixels(node)
+    if not factors or len(factors) != 4:
         return
     channels, window = node.need_dimension(1), list(factors[2:])
     weights = node.op.const(np.ones([channels, 1, *window]), node.need_elem_type())
     node.become.ConvTranspose(node.input(0), weights, kernel_shape=window, strides=window, group=channels)
+
+
+_MOST_COPIES = 16
+"""The number of times that a pixel may be repeated along an axis by a Concat."""
+
+
+@express("Resize", opset=13)
+def repeated_pixels(node: Node) -> None:
+    """An enlargement to the nearest pixel by whole factors joins copies along a new axis behind each axis that grows."""
+    factors, sizes = _copies_of_pixels(node), list(node.need_shape(0))
+    if not factors or max(factors) > _MOST_COPIES:
+        return
+    op, value = node.op, node.input(0)
+    for axis, factor in enumerate(factors):
+        if factor > 1:
+            apart = op.Reshape(value, op.int64([prod(sizes[: axis + 1]), 1, prod(sizes[axis + 1 :])]))
+            value = op.Concat(*[apart] * factor, axis=1)
+            sizes[axis] *= factor
+    node.become.Reshape(value, op.int64(sizes))
+
+
+def _copies_of_pixels(node: Node) -> tuple[int, ...] | None:
+    """The whole factors of an enlargement that repeats each pixel as often; None for other nodes."""
+    mode, rounding = node.attr("coordinate_transformation_mode", "half_pixel"), node.attr("nearest_mode", "round_prefer_floor")
+    known = (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor"), ("half_pixel", "round_prefer_ceil"))
+    factors = _whole_factors(node)
+    return factors if (mode, rounding) in known and factors and max(factors) > 1 else None
 
 
 def _whole_factors(node: Node) -> tuple[int, ...] | None:

@@ -85,24 +85,47 @@ def _bounds(node: Node) -> tuple[int, int, int] | None:
     return (axis % node.need_rank(), start, stop) if stop > start else None
 
 
+_MOST_COPIES = 64
+"""The number of operands that a Concat of copies or of slices may have."""
+
+
 @express("Gather", opset=13)
-def slice_at_the_indices(node: Node) -> None:
-    """One constant index, or several in a row, become a Slice, with a Reshape where the axis goes, or becomes several."""
+def slices_at_the_indices(node: Node) -> None:
+    """Each run of constant indices becomes a Slice; several are joined, with a Reshape where the axis goes or becomes several."""
     indices = node.constant(1)
     axis = node.attr("axis", 0)
     if indices is None or not indices.size or (indices.ndim != 1 and 0 in node.need_shape(node.output(0))):
         return
     length = node.need_dimension(axis)
-    places = [int(place) % length for place in indices.reshape(-1)]
-    if places != list(range(places[0], places[0] + len(places))):
+    places = np.asarray(indices, np.int64).reshape(-1) % length
+    rows = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    if len(rows) > _MOST_COPIES:
         return
     op, part = node.op, node.input(0)
-    if len(places) < length:
-        part = op.Slice(part, op.int64([places[0]]), op.int64([places[-1] + 1]), op.int64([axis]))
+    if len(rows) > 1 or rows[0].size < length:
+        ends = [(int(row[0]), int(row[-1]) + 1) for row in rows]
+        parts = [op.Slice(part, op.int64([start]), op.int64([stop]), op.int64([axis])) for start, stop in ends]
+        part = op.Concat(*parts, axis=axis) if len(parts) > 1 else parts[0]
     if indices.ndim == 1:
         node.give(part)
     else:
         node.become.Reshape(part, op.int64([*node.need_shape(node.output(0))]))
+
+
+@express("Gather", opset=13)
+def along_the_first_axis(node: Node) -> None:
+    """A Transpose before the node moves the axis to the front, and one after it moves what was taken back to its place."""
+    rank, count = node.need_rank(), node.need_rank(1)
+    axis = node.attr("axis", 0) % rank
+    if axis == 0:
+        return
+    op = node.op
+    moved = op.Transpose(node.input(0), perm=[axis, *(other for other in range(rank) if other != axis)])
+    taken = op.Gather(moved, node.input(1), axis=0)
+    if count == 0:
+        node.give(taken)
+        return
+    node.become.Transpose(taken, perm=[*range(count, count + axis), *range(count), *range(count + axis, count + rank - 1)])
 
 
 @express("Gather", opset=13)
@@ -171,10 +194,6 @@ def gathered(node: Node) -> None:
         node.become.Gather(node.input(0), node.op.int64(places), axis=axis)
 
 
-_MOST_COPIES = 64
-"""The number of operands that a Concat of copies may have."""
-
-
 @express(("Expand", "Tile"), opset=13)
 def copies_in_a_row(node: Node) -> None:
     """Each axis that is repeated becomes a Concat of the same value, several times."""
@@ -217,6 +236,26 @@ def tiled(node: Node) -> None:
     if len(before) != len(after) or 0 in before:
         return
     node.become.Tile(node.input(0), node.op.int64([new // old for old, new in zip(before, after, strict=True)]))
+
+
+@express("Pad", opset=13)
+def joined_with_stored_values(node: Node) -> None:
+    """A constant that is added along axes of known length becomes stored values, which are joined with the data."""
+    shape, kind, pads = list(node.need_shape(0)), node.need_elem_type(), node.constant(1)
+    value = node.constant(2) if node.has_input(2) else np.zeros(1)
+    is_plain = node.attr("mode", "constant") == "constant" and not node.has_input(3) and node.opset >= 11
+    if pads is None or value is None or value.size != 1 or not is_plain or 0 in shape or pads.min() < 0:
+        return
+    if prod(node.need_shape(node.output(0))) - prod(shape) > _MOST_STORED or not pads.any():
+        return
+    op, data = node.op, node.input(0)
+    for axis, (before, after) in enumerate(zip(*pads.reshape(2, -1).tolist(), strict=True)):
+        around = [np.full([*shape[:axis], size, *shape[axis + 1 :]], value.item()) for size in (before, after)]
+        first, last = (op.const(values, kind) if values.size else "" for values in around)
+        if first or last:
+            data = op.Concat(*filter(None, [first, data, last]), axis=axis)
+            shape[axis] += before + after
+    node.give(data)
 
 
 @express("Transpose", opset=13)

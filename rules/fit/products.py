@@ -60,6 +60,28 @@ def rows_of_a_matrix(node: Node) -> None:
     node.become.Reshape(product, op.int64([*a[:-1], b[-1]]))
 
 
+@express("MatMul", opset=13)
+def factors_of_equal_rank(node: Node) -> None:
+    """The factor of fewer dimensions gets axes of length 1, a vector that of a row or a column."""
+    a, b, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))
+    if len(a) == len(b) > 1 or 0 in (*a, *b):
+        return
+    row, column = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
+    rank, op = max(len(row), len(column)), node.op
+    product = op.MatMul(*(_with_rank(node, index, shape, rank) for index, shape in enumerate((row, column))))
+    if 1 in (len(a), len(b)):
+        product = op.Reshape(product, op.int64([*result]))
+    node.give(product)
+
+
+def _with_rank(node: Node, index: int, shape: tuple[int, ...], rank: int) -> str:
+    """Input `index` with `shape`, and axes of length 1 before it, so that they are `rank`."""
+    wanted = (1,) * (rank - len(shape)) + shape
+    if wanted == node.shape(index):
+        return node.input(index)
+    return node.op.Reshape(node.input(index), node.op.int64([*wanted]))
+
+
 @express("Gemm", opset=13, exact=False, sums=True)
 def convolution_of_points(node: Node) -> None:
     """The product with a constant matrix becomes a Conv of 1×1, between Reshapes that add and remove two axes of length 1."""

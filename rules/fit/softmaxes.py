@@ -30,12 +30,12 @@ def over_the_channels(node: Node) -> None:
 
 
 def _with_axis_at(node: Node, axis: int, place: int, rank: int) -> None:
-    """Exchange two axes before and after the node, which works over the axis `place` then."""
-    perm = list(range(rank))
-    perm[axis], perm[place] = place, axis
+    """Move an axis to `place` before the node, which works over that then, and back behind the node."""
+    perm = [other for other in range(rank) if other != axis]
+    perm.insert(place, axis)
     moved = node.op.Transpose(node.input(0), perm=perm)
     found = getattr(node.op, node.op_type)(moved, axis=place - rank if place == rank - 1 else place)
-    node.become.Transpose(found, perm=perm)
+    node.become.Transpose(found, perm=[perm.index(other) for other in range(rank)])
 
 
 @express("LogSoftmax", opset=13, exact=False)

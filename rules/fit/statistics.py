@@ -70,6 +70,23 @@ def sum_by_count(node: Node) -> None:
     node.become.Mul(total, op.const(1 / count, kind))
 
 
+_LONGEST_COLUMN = 65_536
+"""The number of equal numbers that may be stored for a sum."""
+
+
+@express(("ReduceMean", "ReduceSum"), opset=13, exact=False, sums=True)
+def product_with_a_column(node: Node) -> None:
+    """A mean or a sum along the last axis becomes the product with a stored column of equal numbers."""
+    kind, rank = node.need_elem_type(), node.need_rank()
+    if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE) or not rank or reduced_axes(node) != [rank - 1]:
+        return
+    length = node.need_dimension(-1)
+    if not 0 < length <= _LONGEST_COLUMN or 0 in node.need_shape(node.output(0)):
+        return
+    weight = 1 / length if node.op_type == "ReduceMean" else 1
+    _give_with_rank(node, node.op.MatMul(node.input(0), node.op.const(np.full([length, 1], weight), kind)))
+
+
 @express(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"), opset=13, exact=False, sums=True)
 def over_one_last_axis(node: Node) -> None:
     """The reduced axes are moved to the end and made one, and the node reduces that."""

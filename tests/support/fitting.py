@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 from onnx import ModelProto
 
+from split_rewrite import rewriter
 from split_rewrite.rewriter import Options, UnconvertibleError
 
 PROFILE = """title = "NPU"
@@ -35,6 +36,19 @@ def refused_for(folder: Path, allowed: Sequence[str], proto: ModelProto) -> str:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(proto, 13, options=for_a_list(folder, allowed))
     return str(caught.value)
+
+
+Row = tuple[str, list[str], str, str, str]
+"""A form: its rule, the operators and rules of a list, a model in ONNX's text format, and the graph that is written for it."""
+
+
+def assert_fits(row: Row, folder: Path) -> None:
+    """Assert that the rule of `row` writes its model at opset 13 as the row says, and that onnxruntime computes the same."""
+    rule, allowed, rules, before, after = row
+    options = for_a_list(folder, allowed, rules)
+    assert_rewrites(before, after, rule, 13, 13, options)
+    compared = rewriter.convert_version(model(before, 13), 13, options=options, compare="required").report.comparison
+    assert compared is not None and compared.status == "equal"
 
 
 ZEROS = np.array([0.0, -0.0, 2, -3, np.inf, -np.inf], np.float32)

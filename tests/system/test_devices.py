@@ -19,7 +19,7 @@ MODELS = {
     "convolution": (
         f"g {IMAGE} => (float[1,4] y) <{WEIGHTS}> {{ c = Conv(x, w) n = BatchNormalization(c, s, b, s, v) h = HardSwish(n) "
         "g = GlobalAveragePool(h) y = Flatten(g) }",
-        {"cnn", "web"},
+        {"cnn", "transformer", "web"},
     ),
     "enlarged": (
         f'g {IMAGE} => (float[1,3,16,16] y) <float[4] f = {{1,1,2,2}}> {{ u = Resize<mode = "nearest">(x, , f) '

@@ -389,14 +389,20 @@ def _ranks(given: Any, where: str) -> Iterator[Condition]:
             continue
         is_live = isinstance(limit, Mapping) and bool(limit.get("live"))
         kept = {key: value for key, value in limit.items() if key != "live"} if isinstance(limit, Mapping) else limit
-        yield OfRank(name, read_limit(kept, f"{where}: {name}"), is_live=is_live)
+        yield OfRank(name, _of_counts(read_limit(kept, f"{where}: {name}"), f"{where}: {name}"), is_live=is_live)
 
 
 def _dimensions(given: Any, where: str) -> Iterator[Condition]:
     for text, limit in _table(given, where).items():
         same = limit[1:] if isinstance(limit, str) and limit.startswith(_SAME) else ""
         _require_terms(f"{text if text.strip('* ') else ' '}*{same}", where)
-        yield OfDimensions(text, Limit() if same else read_limit(limit, f"{where}: {text}"), same)
+        yield OfDimensions(text, Limit() if same else _of_counts(read_limit(limit, f"{where}: {text}"), f"{where}: {text}"), same)
+
+
+def _of_counts(limit: Limit, where: str) -> Limit:
+    if any(number < 0 for number in limit.numbers):
+        raise ValueError(f"{where}: write numbers from 0 on")
+    return limit
 
 
 def _require_terms(text: str, where: str) -> None:

@@ -12,11 +12,11 @@ from .findings import MET, Finding, against, all_of, unknown
 
 DEFAULT = "default"
 """The word for what ONNX takes where nothing is stated."""
-_WORDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+WORDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "integer": (lambda number: float(number).is_integer(), "a whole number"),
     "power2": (lambda number: number > 0 and math.log2(number).is_integer(), "a power of two"),
 }
-_KEYS = ("min", "max", "mod", "not", *_WORDS)
+_KEYS = ("min", "max", "mod", "not", *WORDS)
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,17 @@ class Limit:
         """Whether it limits a whole list of numbers, and not each of them."""
         return any(isinstance(value, list) for value in (*(self.allowed or ()), *self.refused))
 
+    @property
+    def numbers(self) -> list[float]:
+        """The numbers that it names: its bounds, and those that are allowed or refused."""
+        named = (self.least, self.most, *(self.allowed or ()), *self.refused)
+        return [number for number in named if isinstance(number, int | float)]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts that are allowed or refused."""
+        return [value for value in (*(self.allowed or ()), *self.refused) if isinstance(value, str)]
+
     def _judge_set(self, value: Any, shown: str) -> Finding:
         if self.allowed is not None and not any(_equal(value, one) for one in self.allowed):
             return against(f"{shown} is {_shown(value)}, not {' or '.join(map(_shown, self.allowed)) or 'the default'}")
@@ -75,7 +86,7 @@ class Limit:
 
     def _judge_words(self, value: Any, shown: str, divisor: int | None) -> Finding:
         for word in self.words:
-            test, means = _WORDS[word]
+            test, means = WORDS[word]
             if not isinstance(value, int | float) or not test(value):
                 return against(f"{shown} is {_shown(value)}, not {means}")
         if self.divisor is None:
@@ -92,7 +103,7 @@ def read_limit(given: Any, where: str) -> Limit:
         return _of_table(given, where)
     if given == DEFAULT:
         return Limit(allowed=(), may_be_absent=True)
-    if isinstance(given, str) and given in _WORDS:
+    if isinstance(given, str) and given in WORDS:
         return Limit(words=(given,))
     values = given if isinstance(given, list) else [given]
     if not all(isinstance(value, int | float | str | bool | list) for value in values):
@@ -105,6 +116,8 @@ def _of_table(given: Mapping[str, Any], where: str) -> Limit:
     for key in ("min", "max"):
         if key in given and (isinstance(given[key], bool) or not isinstance(given[key], int | float)):
             raise ValueError(f"{where}: {key} has to be a number")
+    if given.get("min", -math.inf) > given.get("max", math.inf):
+        raise ValueError(f"{where}: min is above max, so that nothing would be allowed")
     mod = given.get("mod")
     if mod is not None and (isinstance(mod, bool) or not isinstance(mod, int | str) or mod == 0):
         raise ValueError(f"{where}: mod has to be a number above 0, or the name of an attribute")
@@ -114,7 +127,7 @@ def _of_table(given: Mapping[str, Any], where: str) -> Limit:
         most=given.get("max"),
         divisor=mod,
         refused=tuple(refused if isinstance(refused, list) else [refused]),
-        words=tuple(word for word in _WORDS if given.get(word)),
+        words=tuple(word for word in WORDS if given.get(word)),
         not_understood=tuple(sorted(given.keys() - set(_KEYS))),
     )
 

@@ -15,6 +15,9 @@ FIRST, RESULT = "X", "Y"
 """The names for the first input and the first output, where the operator has none of this name."""
 
 
+_NUMBERS = {OpSchema.AttrType.INT, OpSchema.AttrType.INTS, OpSchema.AttrType.FLOAT, OpSchema.AttrType.FLOATS}
+
+
 @cache
 def versions(op_type: str) -> tuple[OpSchema, ...]:
     """The schemas of all versions of an operator, from new to old."""
@@ -40,6 +43,13 @@ def _names(op_type: str) -> Iterator[str]:
     for schema in versions(op_type):
         yield from (parameter.name for parameter in (*schema.inputs, *schema.outputs))
         yield from schema.attributes
+
+
+@cache
+def holds_numbers(op_type: str, name: str) -> bool:
+    """Whether `name` is an attribute of numbers in each version of the operator that has it as an attribute."""
+    kinds = {schema.attributes[name].type for schema in versions(op_type) if name in schema.attributes}
+    return bool(kinds) and kinds <= _NUMBERS
 
 
 @cache

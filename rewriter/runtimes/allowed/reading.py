@@ -11,8 +11,9 @@ from ...opsets.facts import known_operators
 from ...opsets.transitions import all_operators
 from ...suggestions import did_you_mean
 from ..releases import Range, parse_release
-from .keys import KEYS, Condition, NotUnderstood
-from .naming import known_names
+from .keys import KEYS, Condition, NotUnderstood, OfSetting
+from .limits import DEFAULT, WORDS
+from .naming import holds_numbers, known_names
 from .rules import AllowedList, Body, Otherwise, Rule
 from .site import LAYOUT
 
@@ -134,6 +135,7 @@ def _body(given: Any, operators: frozenset[str], layout: Mapping[str, int], wher
             found = list(KEYS[key](value, f"{where}{key}"))
             _require_names(found, operators, f"{where}{key}: ")
             _require_letters(found, layout, f"{where}{key}: ")
+            _require_numbers(found, operators, layout, f"{where}{key}: ")
             conditions += found
         elif key not in ("any", "not"):
             conditions.append(NotUnderstood(key))
@@ -161,11 +163,22 @@ def _require_letters(conditions: Iterable[Condition], layout: Mapping[str, int],
         raise ValueError(f"{where}the layout has no axis {listed(strange)}; it has {listed(sorted(layout))}")
 
 
+def _require_numbers(conditions: Iterable[Condition], operators: frozenset[str], layout: Mapping[str, int], where: str) -> None:
+    """Raises ValueError where a condition compares an attribute of numbers with a text that is not the letter of an axis."""
+    for setting in (condition for condition in conditions if isinstance(condition, OfSetting)):
+        texts = [text for text in setting.limit.texts if text not in layout]
+        if texts and any(holds_numbers(operator, setting.name) for operator in operators):
+            words = listed([*WORDS, DEFAULT])
+            raise ValueError(f"{where}{setting.name} has numbers, not '{texts[0]}'; words for numbers are {words}")
+
+
 def read_layout(given: Any) -> Mapping[str, int]:
     """Read the names of the axes. Raises ValueError."""
     is_right = isinstance(given, Mapping) and all(re.fullmatch("[A-Z]", name) and type(axis) is int for name, axis in given.items())
     if not is_right:
         raise ValueError("layout: write the axis of each letter, such as { N = 0, C = 1, H = -2, W = -1 }")
+    if len(set(given.values())) < len(given):
+        raise ValueError("layout: two letters have the same axis")
     return given or LAYOUT
 
 

@@ -46,7 +46,7 @@ def operators(result: onnx.ModelProto) -> list[str]:
 
 def test_an_operator_without_another_form_is_refused(tmp_path: Path) -> None:
     message = refused(profile(tmp_path, ["Relu"]), TOPK)
-    reason = "NPU 1 does not allow it: it is not among the operators; there is no other form of TopK"
+    reason = "NPU 1 does not allow it: it is not among the operators; there is no other form of this TopK"
     assert message.startswith(f"TopK 'top' (main graph): {reason}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fitting import for_a_list
-from helpers import assert_rewrites
+from fitting import Row, assert_fits
 
 LAST = "[[rule]]\noperators = ['Softmax']\nattr = { axis = [-1] }"
 CHANNELS = LAST.replace("-1", "1")
@@ -63,6 +62,6 @@ REWRITES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "allowed", "rules", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
-def test_rewrites(rule: str, allowed: list[str], rules: str, before: str, after: str, tmp_path: Path) -> None:
-    assert_rewrites(before, after, rule, 13, 13, for_a_list(tmp_path, allowed, rules))
+@pytest.mark.parametrize("row", REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(row: Row, tmp_path: Path) -> None:
+    assert_fits(row, tmp_path)

@@ -1,0 +1,130 @@
+"""Convolutions without padding, without dilations and without transposition, for runtimes that have none of these.
+
+https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+
+
+@express(("Conv", "AveragePool", "MaxPool"), opset=13, exact=False, sums=True)
+def padded_before(node: Node) -> None:
+    """A Pad goes before the node, which has no padding of its own then: of zeros, and before a MaxPool of negative infinity."""
+    pads, kind = node.attr("pads", []), node.need_elem_type()
+    is_plain = node.attr("auto_pad", "NOTSET") == "NOTSET" and not node.attr("ceil_mode", 0) and not node.has_output(1)
+    if not any(pads) or not is_plain or kind not in _FLOATS:
+        return
+    count = len(pads) // 2
+    is_maximum = node.op_type == "MaxPool"
+    if is_maximum and any(pad >= size for pad, size in zip(pads, [*node.attr("kernel_shape")] * 2, strict=True)):
+        return  # a window may see padding alone
+    if node.op_type == "AveragePool" and not node.attr("count_include_pad", 0):
+        return
+    op = node.op
+    value = [op.const(-np.inf, kind)] if is_maximum else []
+    node.set_input(0, op.Pad(node.input(0), op.int64([0, 0, *pads[:count], 0, 0, *pads[count:]]), *value))
+    node.pop_attr("pads")
+    node.pop_attr("count_include_pad")
+
+
+@express("ConvTranspose", opset=13, exact=False, sums=True)
+def blocks_of_a_convolution(node: Node) -> None:
+    """Where the windows stand side by side, a Conv of 1×1 gives the pixels of each window, and DepthToSpace puts them in place."""
+    weights, bias = node.constant(1), node.constant(2) if node.has_input(2) else None
+    if weights is None or (bias is None and node.has_input(2)) or weights.ndim != 4 or node.attr("group", 1) != 1:
+        return
+    channels, count, size, _ = weights.shape
+    is_plain = node.attr("strides", [1, 1]) == [size, size] == [*weights.shape[2:]] and node.attr("dilations", [1, 1]) == [1, 1]
+    height, width = node.need_shape(0)[2:]
+    if size < 2 or not is_plain or node.need_shape(node.output(0))[2:] != (height * size, width * size):
+        return
+    op = node.op
+    kernel = np.moveaxis(weights, 0, -1).reshape(count * size * size, channels, 1, 1)
+    stored = [op.const(kernel, weights.dtype)]
+    if bias is not None:
+        stored.append(op.const(np.repeat(bias, size * size), bias.dtype))
+    node.become.DepthToSpace(op.Conv(node.input(0), *stored, kernel_shape=[1, 1]), blocksize=size, mode="CRD")
+
+
+@express("ConvTranspose", opset=13, exact=False, sums=True)
+def convolution_of_spread_pixels(node: Node) -> None:
+    """Zeros between the pixels, as many as the strides ask for, and a Conv with the mirrored kernel."""
+    weights, shape, result = node.constant(1), node.need_shape(0), node.need_shape(node.output(0))
+    if weights is None or len(shape) != 4 or 0 in (*shape, *result) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    if node.has_attr("output_shape") or node.need_elem_type() not in _FLOATS:
+        return
+    ones, kernel, group = [1, 1], weights.shape[2:], node.attr("group", 1)
+    strides, dilations, pads = node.attr("strides", ones), node.attr("dilations", ones), node.attr("pads", [0] * 4)
+    reach = [step * (size - 1) for step, size in zip(dilations, kernel, strict=True)]
+    first = [width - pad for width, pad in zip(reach, pads[:2], strict=True)]
+    rows = zip(result[2:], shape[2:], strides, first, reach, strict=True)
+    last = [out - length * stride - pad + width for out, length, stride, pad, width in rows]
+    if min(*first, *last) < 0:
+        return
+    mirrored = weights[:, :, ::-1, ::-1].reshape(group, -1, *weights.shape[1:]).swapaxes(1, 2)
+    mirrored = np.ascontiguousarray(mirrored).reshape(-1, shape[1] // group, *kernel)
+    stored = [node.op.const(mirrored, weights.dtype), *filter(None, [node.input(2)])]
+    settings: dict[str, Any] = {"kernel_shape": [*kernel], "pads": [*first, *last]}
+    settings |= _unusual(node, "dilations", ones) | _unusual(node, "group", 1)
+    node.become.Conv(_spread(node, shape, strides), *stored, **settings)
+
+
+def _unusual(node: Node, name: str, usual: Any) -> dict[str, Any]:
+    """The attribute `name` of the node; nothing where it has its usual value."""
+    value = node.attr(name, usual)
+    return {} if value == usual else {name: value}
+
+
+def _spread(node: Node, shape: tuple[int, ...], strides: list[int]) -> str:
+    """The images with `stride - 1` rows of zeros behind each row, and as many columns behind each column."""
+    op, value = node.op, node.input(0)
+    batch, channels, height, width = shape
+    down, right = strides
+    if down > 1:
+        value = op.Reshape(value, op.int64([batch * channels, height, 1, width]))
+        value = op.Pad(value, op.int64([0, 0, 0, 0, 0, 0, down - 1, 0]))
+    if right > 1:
+        value = op.Reshape(value, op.int64([batch * channels, height * down, width, 1]))
+        value = op.Pad(value, op.int64([0, 0, 0, 0, 0, 0, 0, right - 1]))
+    if value == node.input(0):
+        return value
+    return op.Reshape(value, op.int64([batch, channels, height * down, width * right]))
+
+
+@express("Conv", opset=13, exact=False, sums=True)
+def convolutions_of_each_phase(node: Node) -> None:
+    """A dilated Conv of stride 1 becomes a dense one of images in the batch, each of which has every second pixel, or third."""
+    shape, result, kernel = node.need_shape(0), node.need_shape(node.output(0)), node.need_shape(1)[2:]
+    if len(shape) != 4 or 0 in (*shape, *result) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    steps, pads = node.attr("dilations", [1, 1]), node.attr("pads", [0] * 4)
+    if max(steps) == 1 or max(node.attr("strides", [1, 1])) > 1:
+        return
+    (batch, channels), (down, right), op = shape[:2], steps, node.op
+    sizes = [length + first + last for length, first, last in zip(shape[2:], pads[:2], pads[2:], strict=True)]
+    rest = [-size % step for size, step in zip(sizes, steps, strict=True)]
+    height, width = ((size + more) // step for size, more, step in zip(sizes, rest, steps, strict=True))
+    value, around = node.input(0), [*pads[:2], 0, 0, pads[2] + rest[0], pads[3] + rest[1]]
+    if any(around):
+        value = op.Pad(value, op.int64([0, 0, *around]))
+    value = op.Reshape(value, op.int64([batch, channels, height, down, width, right]))
+    value = op.Transpose(value, perm=[0, 3, 5, 1, 2, 4])
+    value = op.Reshape(value, op.int64([batch * down * right, channels, height, width]))
+    value = op.Conv(value, *node.inputs[1:], kernel_shape=[*kernel], **_unusual(node, "group", 1))
+    height, width = (length - size + 1 for length, size in zip((height, width), kernel, strict=True))
+    value = op.Reshape(value, op.int64([batch, down, right, result[1], height, width]))
+    value = op.Transpose(value, perm=[0, 3, 4, 1, 5, 2])
+    value = op.Reshape(value, op.int64([*result[:2], height * down, width * right]))
+    if any(rest):
+        value = op.Slice(value, op.int64([0, 0]), op.int64([*result[2:]]), op.int64([2, 3]))
+    node.give(value)

@@ -1,0 +1,130 @@
+"""Convolutions without padding, dilations or transposition, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fitting import Row, assert_fits, refused_for, same_as_written
+from helpers import model
+
+NO_PADS = "[[rule]]\noperators = ['{}']\nattr = {{ 'pads[*]' = [0] }}"
+DENSE = "[[rule]]\noperators = ['Conv']\nattr = { 'dilations[*]' = [1] }"
+REWRITES = [
+    (
+        "convolutions.padded_before",
+        ["Conv", "Pad"],
+        NO_PADS.format("Conv"),
+        "g (float[1,2,3,3] x) => (float[1,1,2,3] y) <float[1,2,2,2] w = {1,2,3,4,5,6,7,8}> { y = Conv<pads = [0, 0, 0, 1]>(x, w) }",
+        "<float[1,2,2,2] w = {1,2,3,4,5,6,7,8}, int64[8] p = {0,0,0,0,0,0,0,1}> { padded = Pad (x, p) y = Conv (padded, w) }",
+    ),
+    (
+        "convolutions.padded_before",
+        ["MaxPool", "Pad"],
+        NO_PADS.format("MaxPool"),
+        "g (float[1,2,3,3] x) => (float[1,2,2,3] y) { y = MaxPool<kernel_shape = [2, 2], pads = [0, 0, 0, 1]>(x) }",
+        """<int64[8] p = {0,0,0,0,0,0,0,1}, float v = {-inf}> {
+            padded = Pad (x, p, v)
+            y = MaxPool <kernel_shape = [2, 2]> (padded)
+        }""",
+    ),
+    (
+        "convolutions.blocks_of_a_convolution",
+        ["Conv", "DepthToSpace"],
+        "",
+        """g (float[1,2,3,3] x) => (float[1,1,6,6] y) <float[2,1,2,2] w = {1,2,3,4,5,6,7,8}, float[1] b = {5}> {
+            y = ConvTranspose<strides = [2, 2]>(x, w, b)
+        }""",
+        """<float[4,2,1,1] v1 = {1,5,2,6,3,7,4,8}, float[4] v2 = {5,5,5,5}> {
+            blocks = Conv <kernel_shape = [1, 1]> (x, v1, v2)
+            y = DepthToSpace <blocksize = 2, mode = "CRD"> (blocks)
+        }""",
+    ),
+    (
+        "convolutions.convolution_of_spread_pixels",
+        ["Conv", "Pad", "Reshape"],
+        "",
+        """g (float[1,1,3,3] x) => (float[1,1,5,3] y) <float[1,1,2,3] w = {1,2,3,4,5,6}> {
+            y = ConvTranspose<strides = [2, 1], pads = [1, 1, 0, 1]>(x, w)
+        }""",
+        """<int64[4] v1 = {1,3,1,3}, int64[8] v2 = {0,0,0,0,0,0,1,0}, int64[4] v3 = {1,1,6,3}, float[1,1,2,3] v4 = {6,5,4,3,2,1}> {
+            apart = Reshape (x, v1)
+            padded = Pad (apart, v2)
+            spread = Reshape (padded, v3)
+            y = Conv <kernel_shape = [2, 3], pads = [0, 1, 0, 1]> (spread, v4)
+        }""",
+    ),
+    (
+        "convolutions.convolutions_of_each_phase",
+        ["Conv", "Pad", "Reshape", "Slice", "Transpose"],
+        DENSE,
+        "g (float[1,1,5,4] x) => (float[1,1,3,4] y) <float[1,1,2,1] w = {1,2}> { y = Conv<dilations = [2, 1]>(x, w) }",
+        """<float[1,1,2,1] w = {1,2}, int64[8] p = {0,0,0,0,0,0,1,0}, int64[6] v1 = {1,1,3,2,4,1}, int64[4] v2 = {2,1,3,4},
+            int64[6] v3 = {1,2,1,1,2,4}, int64[4] v4 = {1,1,4,4}, int64[2] starts = {0,0}, int64[2] ends = {3,4}, int64[2] axes = {2,3}> {
+            padded = Pad (x, p)
+            apart = Reshape (padded, v1)
+            moved = Transpose <perm = [0, 3, 5, 1, 2, 4]> (apart)
+            phases = Reshape (moved, v2)
+            found = Conv <kernel_shape = [2, 1]> (phases, w)
+            split = Reshape (found, v3)
+            back = Transpose <perm = [0, 3, 4, 1, 5, 2]> (split)
+            images = Reshape (back, v4)
+            y = Slice (images, starts, ends, axes)
+        }""",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(row: Row, tmp_path: Path) -> None:
+    assert_fits(row, tmp_path)
+
+
+IMAGES = {"x": np.random.default_rng(0).integers(-9, 10, (1, 4, 5, 6)).astype(np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "attributes", "weights", "rules"),
+    [
+        (["Conv", "Pad", "Reshape"], "strides = [2, 3], dilations = [2, 1], pads = [1, 0, 2, 0]", "4,3,3,3", ""),
+        (["Conv", "Pad", "Reshape"], "strides = [2, 2], output_padding = [1, 0], group = 2", "4,1,2,3", ""),
+        (["Conv", "DepthToSpace"], "strides = [3, 3]", "4,2,3,3", ""),
+        (["Conv", "Pad", "Reshape", "Slice", "Transpose"], "dilations = [2, 3], pads = [2, 3, 1, 0]", "2,4,2,2", DENSE),
+        (["Conv", "Reshape", "Transpose"], "dilations = [1, 2], group = 2", "2,2,3,2", DENSE),
+    ],
+)
+def test_random_weights_give_the_same(allowed: list[str], attributes: str, weights: str, rules: str, tmp_path: Path) -> None:
+    op = "Conv" if rules else "ConvTranspose"
+    sizes = [int(size) for size in weights.split(",")]
+    values = np.random.default_rng(1).integers(-4, 5, sizes).reshape(-1).tolist()
+    text = f"g (float[1,4,5,6] x) => (float[1,?,?,?] y) <float[{weights}] w = {{{','.join(map(str, values))}}}> {{ y = {op}<{attributes}>(x, w) }}"
+    assert op not in set(same_as_written(tmp_path, allowed, text, IMAGES, rules)) - set(allowed)
+
+
+WEIGHTS = "<float[1,1,2,2] w = {1,2,3,4}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "reason"),
+    [
+        (
+            f"g (float[1,1,H,3] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = ConvTranspose(x, w) }}",
+            ["Conv", "Pad", "Reshape"],
+            "the shape (1, 1, H, 3) of 'x' is not fully known",
+        ),
+        (
+            "g (float[1,1,3,3] x, float[1,1,2,2] w) => (float[1,1,4,4] y) { y = ConvTranspose(x, w) }",
+            ["Conv", "Pad", "Reshape"],
+            "not among",
+        ),
+        (
+            f"g (float[1,1,3,3] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = ConvTranspose<pads = [2, 2, 0, 0]>(x, w) }}",
+            ["Conv", "Pad"],
+            "not among",
+        ),
+    ],
+    ids=["open", "weights of run time", "more cut off than the kernel reaches"],
+)
+def test_what_has_no_other_form(text: str, allowed: list[str], reason: str, tmp_path: Path) -> None:
+    assert reason in refused_for(tmp_path, allowed, model(text, 13))
