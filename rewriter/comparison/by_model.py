@@ -96,7 +96,7 @@ def compare(
         judge = _Judge(pair, models, tolerance, engines, semantics, is_thorough=thorough, extras=extras)
         with chosen.within(budget):  # what was read so far is needed to know the budget
             found = judge.verdict_of_all() if runtime == "both" else judge.verdict()
-    return replace(found, seed=samples.seed, saturated=judge.saturated)
+    return replace(found, seed=samples.seed, saturated=judge.saturated, saturated_after=judge.saturated_after)
 
 
 def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *, thorough: bool) -> list[Run] | str:
@@ -184,6 +184,7 @@ class _Judge:
         assert pair.costs is not None
         self._costs = pair.costs
         self.saturated: tuple[str, ...] = ()
+        self.saturated_after: tuple[str, ...] = ()
         """The nodes of the original that onnxruntime computes wrongly on this processor, on inputs that were run."""
 
     def verdict(self) -> Comparison:
@@ -242,7 +243,7 @@ class _Judge:
             runs = run_samples(session, engine, spaces, self._is_thorough, plan)
         if isinstance(runs, Inconclusive):
             return runs
-        self.saturated = self.saturated or saturated_nodes(runs)
+        self.saturated = self.saturated or saturated_nodes(run.outputs for run in runs)
         plan.budget.spend(self._costs.efforts.sample(engine) * len(runs))
         found = self._run_and_judge(engine, runs)
         if isinstance(found, Comparison) and found.status == "different":
@@ -405,6 +406,7 @@ class _Judge:
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
             return results
+        self.saturated_after = self.saturated_after or saturated_nodes(results)
         return self._judge(engine, runs, results)
 
     def _fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:

@@ -101,9 +101,9 @@ class Pair(NamedTuple):
         return outputs if len(outputs) == len(runs) else None
 
 
-def saturated_nodes(runs: Iterable[Run]) -> tuple[str, ...]:
-    """The nodes of the original that onnxruntime computes wrongly on this processor, on any of the inputs; see `exact_products`."""
-    return tuple(dict.fromkeys(node for run in runs for node in run.outputs.saturated))
+def saturated_nodes(outputs: Iterable[Outputs]) -> tuple[str, ...]:
+    """The nodes that onnxruntime computes wrongly on this processor in a run that gave `outputs`; see `exact_products`."""
+    return tuple(dict.fromkeys(node for each in outputs for node in each.saturated))
 
 
 def with_outputs(runs: Iterable[Run], outputs: Iterable[Outputs]) -> list[Run]:

@@ -45,16 +45,16 @@ class Comparison:
     """The result of comparing two models.
 
     `runtime` is "name version". `reason` is one line: why the models were not compared, or what differs. An "equal" has a reason
-    only where the preferred runtime could not be used, or where more was done than running the whole models. `pieces` is for models
-    that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models that should
-    be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
-    the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
-    inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and a node before that tensor rounds, which
-    can turn a difference in the last bits into a whole step; where such a node changed, into one step only, on inputs that are not
-    the user's. `refused`: the models are equal in another runtime, but the preferred
-    one lacks something for the result, and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime
-    computes wrongly on this processor, on inputs that were run; the comparison did not. `agreed` is as in `Inconclusive`.
-    `samples`: the number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.
+    only where the preferred runtime could not be used, or where more was done than running the whole models. `pieces` is for
+    models that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models
+    that should be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a
+    kernel of the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models,
+    from inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and a node before that tensor rounds,
+    which can turn a difference in the last bits into a whole step; where such a node changed, into one step only, on inputs that
+    are not the user's. `refused`: the models are equal in another runtime, but the preferred one lacks something for the result,
+    and runs the original; `reason` says so. `saturated`: nodes of the original that onnxruntime computes wrongly on this
+    processor, on inputs that were run; the comparison did not. `saturated_after`: those of the result. `agreed` is as in
+    `Inconclusive`. `samples`: the number of inputs on which outputs were compared; `evidence`: what it shows that they are equal.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -68,6 +68,7 @@ class Comparison:
     rounded: bool = False
     refused: bool = False
     saturated: tuple[str, ...] = ()
+    saturated_after: tuple[str, ...] = ()
     agreed: bool = False
     samples: int = 0
     evidence: Evidence = ""

@@ -122,7 +122,8 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
     if not _runs_whole(original, settings):
         return _compare_nodes(originals, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
-    return replace(_settled(whole, originals, result, aliases, settings, files), saturated=whole.saturated)
+    settled = _settled(whole, originals, result, aliases, settings, files)
+    return replace(settled, saturated=whole.saturated, saturated_after=whole.saturated_after)
 
 
 def _settled(

@@ -112,7 +112,8 @@ def _judged(conversion: Conversion, how: Comparing, options: Options, written: P
     certificate = _certify(conversion, how, options) if options.certify else None
     if certificate is not None and comparison is not None and len(conversion.originals) == 1:
         comparison = _with_proofs(comparison, certificate)
-    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated)], certificate, untried)
+    after = () if comparison is None else comparison.saturated_after
+    return Judgement(comparison, verified, [*remarks, *_remarks_on_saturation(conversion, saturated, after)], certificate, untried)
 
 
 def _certify(conversion: Conversion, how: Comparing, options: Options) -> Certificate:
@@ -236,7 +237,7 @@ def _verify(conversion: Conversion, options: Options, target: Target, only_plain
                 return "its inputs or outputs are not arrays of numbers"
             verified = verify_in(target, before, after, runs, bounds)
             remarks = [*_remarks_on_repairs(conversion, number, reason), *_remarks_on_rounding(conversion, verified)]
-            return _Verification(verified, remarks, saturated_nodes(runs))
+            return _Verification(verified, remarks, saturated_nodes(run.outputs for run in runs))
     return reason
 
 
@@ -296,13 +297,17 @@ def _ways_on(comparison: Comparison, options: Options) -> str:
     return f". Hint: {', '.join(ways)}" if ways else ""
 
 
-def _remarks_on_saturation(conversion: Conversion, nodes: Sequence[str]) -> list[Remark]:
-    """A warning where onnxruntime computes `nodes` of the original wrongly on this processor."""
+def _remarks_on_saturation(conversion: Conversion, before: Sequence[str], after: Sequence[str]) -> list[Remark]:
+    """A warning where onnxruntime computes nodes of the original, or else of the result, wrongly on this processor."""
+    nodes = before or after
     if not nodes:
         return []
+    when = (
+        "before and after the conversion" if before else "after the conversion alone, which made products of integers of real ones"
+    )
     listed = ", ".join(nodes[:_MOST_NAMED]) + (f" and {len(nodes) - _MOST_NAMED} more" if len(nodes) > _MOST_NAMED else "")
     message = (
-        f"onnxruntime computes {listed} wrongly, before and after the conversion: without VNNI, its kernels add "
+        f"onnxruntime computes {listed} wrongly, {when}: without VNNI, its kernels add "
         "products of uint8 and int8 in 16 bits, which is too few for these numbers. Weights of 7 bits (reduce_range=True), uint8 "
         "weights, or a processor with VNNI help"
     )

@@ -31,6 +31,11 @@ def multiply_matrices_and_activate(node: Node) -> None:
 
 
 def _product(node: Node) -> str:
+    if node.attr("transA", 0) and node.need_rank(1) == 1:
+        raise Unconvertible(
+            f"onnxruntime does not transpose the matrix of a {node.op_type} that it multiplies by a vector",
+            "transpose it before, or make the vector a matrix of one column",
+        )
     op = node.op
     product = op.MatMul(*(_transposed(node, index, letter) for index, letter in enumerate("AB")))
     alpha = node.attr("alpha", 1.0)

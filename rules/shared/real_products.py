@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from .quantized import EIGHT_BITS, dequantized, of_each, quantized, scalar
 from .windows import CONVOLUTION, TRANSPOSED, attributes_of
@@ -67,11 +68,17 @@ def may_be_real(node: Node) -> bool:
     scales = [node.elem_type(index) for index in (1, 4, 6)]
     if any(kind not in EIGHT_BITS for kind in kinds) or any(kind != TensorProto.FLOAT for kind in scales):
         return False
-    return all(of_each(node, index) == 0 for index in (1, 2, 6, 7)) and of_each(node, 4) is not None
+    return all(of_each(node, index) == 0 for index in (1, 2, 6, 7)) and all(of_each(node, index) is not None for index in (4, 5))
 
 
 def _in_columns(node: Node, data: int, *, axis: int) -> str:
-    """Input `data`, followed by a scale and a zero point for all or each index of `axis`, as real numbers."""
+    """Input `data`, followed by a scale and a zero point for all or each index of `axis`, as real numbers.
+
+    Raises Unconvertible where it is not known how many of them there are.
+    """
+    for index in (data + 1, data + 2):
+        if node.has_input(index) and of_each(node, index) is None:
+            raise Unconvertible(f"nothing tells how many numbers '{node.input(index)}' has", node.shape_hint(node.input(index)))
     if not of_each(node, data + 1):
         return dequantized(node, data, data + 1, data + 2)
     operands = node.input(data), node.input(data + 1), _zero_of_each(node, data + 2, data + 1)

@@ -56,6 +56,17 @@ def test_what_saturates_in_onnxruntime_is_not_blamed_on_the_result(tmp_path: Pat
     assert (WARNING in ended.err) is SATURATES
 
 
+def test_what_saturates_in_the_result_alone_is_a_warning(tmp_path: Path) -> None:
+    text = (
+        f"g (uint8[1,4] x) => (uint8[1,5] y) <float s = {{0.02}}, uint8 z = {{0}}, int8 q = {{0}}, float t = {{0.4}}, "
+        f"int8[4,5] w = {{{', '.join(['127'] * 20)}}}> {{ "
+        "a = DequantizeLinear (x, s, z) b = DequantizeLinear (w, s, q) c = MatMul (a, b) y = QuantizeLinear (c, t, z) }"
+    )
+    ended = convert(text, 13, tmp_path, "--quantization", "qoperator")
+    assert ended.status == 0, ended.err
+    assert ("wrongly, after the conversion alone" in ended.err) is SATURATES
+
+
 def test_weights_of_seven_bits_are_no_warning(tmp_path: Path) -> None:
     narrow = DYNAMIC.replace(", ".join(map(str, WEIGHTS.ravel())), ", ".join(map(str, (WEIGHTS // 2).ravel())))
     ended = convert(narrow, 9, tmp_path)

@@ -16,6 +16,12 @@ def test_a_vector_that_would_be_transposed():
     assert "transA of FusedMatMul needs a matrix, and 'a' has rank 1" in message
 
 
+@pytest.mark.parametrize("op", ["FusedMatMul", "TransposeMatMul"])
+def test_a_matrix_that_onnxruntime_does_not_transpose_for_a_vector(op: str) -> None:
+    message = refused(f"y = com.microsoft.{op} <transA = 1> (a, b)", {"a": normal(3, 2), "b": normal(3)}, "float[2] y")
+    assert f"onnxruntime does not transpose the matrix of a {op} that it multiplies by a vector" in message
+
+
 def test_an_unknown_attribute():
     message = refused('y = com.microsoft.FusedMatMul <activation = "Relu"> (x, x)', {"x": normal(2, 2)}, "float[2,2] y")
     assert "FusedMatMul of onnxruntime has no attribute activation of this type" in message

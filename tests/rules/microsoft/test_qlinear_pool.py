@@ -31,6 +31,23 @@ def test_refuses_windows_beyond_padding_that_counts():
     assert "it counts what its last windows cover behind the padding" in message
 
 
+def test_refuses_automatic_padding_far_below_zero():
+    """onnxruntime's QLinearAveragePool begins behind the first element then, and its AveragePool does not load."""
+    node = 'y = com.microsoft.QLinearAveragePool <kernel_shape = [1,1], strides = [4,4], auto_pad = "SAME_UPPER"> (x, s, z, t, w)'
+    message = refused(node, {"x": whole(np.uint8, 1, 1, 8, 8)}, "uint8[1,1,2,2] y", constants=STORED)
+    assert "auto_pad SAME_UPPER needs a padding of [-3, -3], which is negative" in message
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
+def test_average_with_gaps_between_windows(mode, last):
+    attributes = f'kernel_shape = [1,1], strides = [3,2], auto_pad = "{mode}", channels_last = {last}'
+    node = f"y = com.microsoft.QLinearAveragePool <{attributes}> (x, s, z, t, w)"
+    x, y = ((1, 5, 6, 3), "uint8[1,2,3,3] y") if last else ((1, 3, 5, 6), "uint8[1,3,2,3] y")
+    result = assert_standard(node, {"x": whole(np.uint8, *x)}, y, constants=STORED, atol=1)
+    assert "AveragePool" in operators(result)
+
+
 @pytest.mark.parametrize(("attributes", "sizes"), FORMS.values(), ids=FORMS)
 def test_average(attributes, sizes):
     node = f"y = com.microsoft.QLinearAveragePool <{attributes}> (x, s, z, t, w)"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from helpers import assert_rewrites, model, run
 from onnx import ModelProto, parser
 
-from split_rewrite.rewriter import Options, convert_version
+from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 
 QDQ = Options(quantization="qdq")
 PARAMETERS = "float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 r = {7}"
@@ -74,6 +75,10 @@ FORMS = ["a scale for each channel", "one scale", "a scale for each column", "mo
 OTHERS = {
     "nobody asked": (CONV, Options()),
     "scales that are computed": (CONV.replace("(uint8[1,1,2,2] x)", "(uint8[1,1,2,2] x, float[N] u)"), QDQ),
+    "zero points that are computed": (
+        CONV.replace("(uint8[1,1,2,2] x)", "(uint8[1,1,2,2] x, int8[N] q)").replace(", int8[2] q = {0,0}", ""),
+        QDQ,
+    ),
     "integers of the graph are moved": (
         f"g (uint8[2,3] x) => (float[3,2] y) <{PARAMETERS}> {{ j = Transpose <perm = [1,0]> (x) y = DequantizeLinear (j, s, z) }}",
         QDQ,
@@ -102,6 +107,15 @@ def test_what_stays(text: str, options: Options) -> None:
     given = model(text, 17)
     result = convert_version(given, 17, options=options).model
     assert [node.op_type for node in result.graph.node] == [node.op_type for node in given.graph.node]
+
+
+def test_qgemm_with_zero_points_of_unknown_number() -> None:
+    text = _qgemm(", t, r", "2,3", 1)
+    zeros = next(tensor for tensor in text.graph.initializer if tensor.name == "q")
+    text.graph.initializer.remove(zeros)
+    text.graph.input.append(onnx.helper.make_tensor_value_info("q", onnx.TensorProto.INT8, ["N"]))
+    with pytest.raises(UnconvertibleError, match="nothing tells how many numbers 'q' has"):
+        convert_version(text, 17, options=QDQ)
 
 
 @pytest.mark.parametrize(("text", "kept"), [(PLAIN, 2), (CONV, 3)], ids=["one scale", "a scale for each channel"])
