@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..codes import code_of
 from ..engine.notes import is_of_rewrite
@@ -21,17 +21,24 @@ MOST_IN_VAIN = 3
 """The number of opsets that are tried although they cannot do: the one with fewest blockers tells the user most."""
 
 
-def is_worth_trying(opset: int, blocked: Mapping[int, Sequence[Blocker]], restrictions: Restrictions) -> bool:
+def is_worth_trying(
+    opset: int, blocked: Mapping[int, Sequence[Blocker]], restrictions: Restrictions, joined: Collection[int] = ()
+) -> bool:
     """Whether a conversion to `opset` may meet no blockers, or fewer than those to the opsets tried before, which met `blocked`.
 
     For a runtime that restricts nodes, they are rewritten at any opset. So a blocker of a node that stands in the user's model
-    stays where everything that it names has the same form at both opsets.
+    stays where everything that it names has the same form at both opsets, and no operator came between them, with one of the
+    opsets `joined`, of which the node may be a piece.
     """
     if restrictions.versions or not (restrictions.lists or restrictions.forms):
         return True
     if restrictions.lists and opset < OLDEST_OF_LISTS and any(tried >= OLDEST_OF_LISTS for tried in blocked):
         return False
-    persisting = [[_persists(blocker, tried, opset) for blocker in blockers] for tried, blockers in blocked.items()]
+    persisting = [
+        [_persists(blocker, tried, opset) for blocker in blockers]
+        for tried, blockers in blocked.items()
+        if not any(tried < newer <= opset for newer in joined)
+    ]
     if any(all(persist) for persist in persisting):
         return False
     return len(blocked) < MOST_IN_VAIN or not any(any(persist) for persist in persisting)

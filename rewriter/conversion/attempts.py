@@ -26,7 +26,7 @@ from ..structure.survey import Survey
 from ..structure.text_names import names_explained
 from .ml_opset import versions_to_write, write_versions
 from .open_shapes import open_shapes
-from .options import Options, own_rules
+from .options import Options, joining_rules, own_rules
 
 if TYPE_CHECKING:
     from ..runtimes.demands import Demands
@@ -144,7 +144,7 @@ class Attempts:
         """Convert `model` once. Returns the outcome, and a Model that knows the types in the result."""
         with names_explained(model.survey.graphs):
             earlier: list[Outcome] = []
-            for first in (self._write_out_bodies, self._replace_foreign, self._widen_types):
+            for first in (self._write_out_bodies, self._replace_foreign, self._widen_types, self._join_pieces):
                 found = first(model, target)
                 if found is None:
                     continue
@@ -186,6 +186,20 @@ class Attempts:
         if target is None:
             return None
         return widen_types(model, target, self.registry, self._selection, self._wishes, self._restrictions.types)
+
+    def _join_pieces(self, model: Model, target: int | None) -> Outcome | None:
+        """Convert to a newer or the same opset, and join the pieces of operators that a list allows and whose pieces it does not;
+        None where there is nothing to do.
+
+        This comes before the list is asked: it would refuse the first of the pieces before a rule meets the last of them.
+        """
+        rules = joining_rules(self._demands, model.survey.operators)
+        if not rules or target is None or self._source is None or target < self._source:
+            return None
+        found = Engine(model, target, self.registry.extended(rules), self._selection, UNRESTRICTED).run()
+        if not found.blockers:
+            stamp.stamp(model.proto, target)
+        return found
 
     def _functions_not_taken(self, model: Model) -> list[Blocker]:
         """Blockers for functions that could not be inlined although a runtime accepts no functions."""

@@ -34,7 +34,7 @@ from ..structure.survey import Survey
 from .acceptance import Accepted
 from .aiming import is_worth_trying
 from .attempts import Attempts, Converted, duplicate
-from .options import Options, demands_of_options, patterns_of
+from .options import Options, demands_of_options, joining_rules, patterns_of
 from .preparation import prepare
 
 if TYPE_CHECKING:
@@ -141,8 +141,9 @@ class Job:
             self._demands.require_opset(target)
             return Aim(target, model)
         blocked: dict[int, list[Blocker]] = {}
+        joined = {rule.version for rule in joining_rules(self._demands, model.survey.operators)}
         for opset in self._demands.candidates(source):
-            if not is_worth_trying(opset, blocked, self._demands.restrictions):
+            if not is_worth_trying(opset, blocked, self._demands.restrictions, joined):
                 continue
             blocked[opset] = self.try_at(opset, model)[1].blockers
             if not blocked[opset]:

@@ -40,6 +40,10 @@ class TitledList:
         """Whether the list allows the node."""
         return self._allowed.judge(node)
 
+    def has(self, operator: str) -> bool:
+        """Whether the list has the operator, perhaps under conditions."""
+        return self._allowed.operators is None or operator in self._allowed.operators
+
     def most_axes(self, operator: str) -> int | None:
         """The number of dimensions that values of the operator may have; None where the list does not limit it."""
         return self._allowed.most_axes(operator)
@@ -163,8 +167,10 @@ class Demands:
         """The opsets that all runtimes accept, in order of preference; `source` is the opset of the model.
 
         First comes `source`, unless it is above the best opset of the runtimes; then the best one, then those below it, from new to
-        old, then those above it.
+        old, then those above it. Where no runtime says which opsets it loads, those above `source` come before those below it.
         """
+        if not any((*self._bounds("min"), *self._bounds("max"), *self._bounds("best"))):
+            return [*range(source, newest_opset() + 1), *range(source - 1, 0, -1)]
         best = min(max(min(self._bounds("best"), default=self.highest), self.lowest), self.highest)
         below, above = range(best, self.lowest - 1, -1), range(best + 1, self.highest + 1)
         own = [source] if self.lowest <= source <= best else []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from fitting import for_a_list
 from helpers import convert_version, model
 
+from split_rewrite import rewriter
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.conversion.aiming import is_worth_trying
 from split_rewrite.rewriter.conversion.stages import Job
@@ -104,3 +107,48 @@ def test_an_open_shape_is_refused_after_few_tries(tried: list[int | None]) -> No
     with pytest.raises(UnconvertibleError, match=r"Shape 's' .*the shape of 'x' is open"):
         convert_version(graph, None, options=Options(for_runtimes=["opencv-4.12"]))
     assert len(tried) < 5
+
+
+def test_an_opset_with_an_operator_for_the_pieces_is_tried() -> None:
+    blocked = {13: [blocker("Erf")]}
+    assert not is_worth_trying(20, blocked, LISTED)
+    assert is_worth_trying(20, blocked, LISTED, joined={20})
+    assert not is_worth_trying(19, blocked, LISTED, joined={20})
+    assert not is_worth_trying(21, {20: [blocker("Erf")]}, LISTED, joined={20})
+
+
+GELU = """g (float[2,8] x) => (float[2,8] y) <float half = {0.5}, float one = {1}, float root = {1.4142135}> {
+    q = Div(x, root) e = Erf(q) p = Add(e, one) m = Mul(x, p) y = Mul(m, half)
+}"""
+NORMALIZED = """g (float[2,3,8] x) => (float[2,3,8] y)
+<float[8] s = {1,2,1,2,1,2,1,2}, float[8] b = {0,1,0,1,0,1,0,1}, float two = {2}, float e = {0.00001}> {
+    m = ReduceMean<axes = [-1]>(x) d = Sub(x, m) p = Pow(d, two) v = ReduceMean<axes = [-1]>(p) w = Add(v, e) r = Sqrt(w)
+    q = Div(d, r) t = Mul(q, s) y = Add(t, b)
+}"""
+PIECES = ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Add"]
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "opset", "operators"),
+    [
+        (NORMALIZED, ["LayerNormalization"], 17, ["LayerNormalization"]),
+        (NORMALIZED, ["LayerNormalization", *PIECES], 13, PIECES),
+        (GELU, ["Gelu", "Div", "Add", "Mul"], 20, ["Gelu"]),
+        (GELU, ["Gelu", "Erf", "Div", "Add", "Mul"], 13, ["Div", "Erf", "Add", "Mul", "Mul"]),
+    ],
+    ids=["LayerNormalization", "its pieces are allowed", "Gelu", "its pieces are allowed, too"],
+)
+def test_pieces_that_are_not_allowed_are_joined(
+    text: str, allowed: list[str], opset: int, operators: list[str], tmp_path: Path
+) -> None:
+    result = rewriter.convert_version(model(text, 13), options=for_a_list(tmp_path, allowed), compare="required")
+    assert result.report.target_opset == opset
+    assert [node.op_type for node in result.model.graph.node] == operators
+
+
+def test_pieces_of_no_operator_of_the_list_are_refused(tmp_path: Path) -> None:
+    options = for_a_list(tmp_path, ["RMSNormalization", "Sub", "Add", "Mul", "Div"])
+    with pytest.raises(UnconvertibleError, match="NPU 1 does not allow it"):
+        rewriter.convert_version(model(NORMALIZED, 13), options=options)
+    with pytest.raises(UnconvertibleError, match="ReduceMean 'm'"):
+        rewriter.convert_version(model(NORMALIZED, 13), 13, options=for_a_list(tmp_path, ["LayerNormalization"]))
