@@ -16,22 +16,30 @@ from ...rewriter.graph.node import Node
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 
-@express(("Conv", "AveragePool", "MaxPool"), opset=13, exact=False, sums=True)
-def padded_before(node: Node) -> None:
-    """A Pad goes before the node, which has no padding of its own then: of zeros, and before a MaxPool of negative infinity."""
+@express(("Conv", "AveragePool"), opset=13, exact=False, sums=True)
+def padded_with_zeros(node: Node) -> None:
+    """A Pad goes before the node, which has no padding of its own then. That of an average has to count."""
+    if node.op_type == "Conv" or node.attr("count_include_pad", 0):
+        _pad_before(node)
+
+
+@express("MaxPool", opset=13)
+def padded_with_infinity(node: Node) -> None:
+    """A Pad with negative infinity goes before the node, which has no padding of its own then. Each window sees an element."""
+    kernel = node.attr("kernel_shape")
+    if not node.has_output(1) and all(pad < size for pad, size in zip(node.attr("pads", []), [*kernel, *kernel], strict=False)):
+        _pad_before(node, -np.inf)
+
+
+def _pad_before(node: Node, value: float = 0) -> None:
+    """Put a Pad with `value` before a node of floats that states its padding, and remove that."""
     pads, kind = node.attr("pads", []), node.need_elem_type()
-    is_plain = node.attr("auto_pad", "NOTSET") == "NOTSET" and not node.attr("ceil_mode", 0) and not node.has_output(1)
+    is_plain = node.attr("auto_pad", "NOTSET") == "NOTSET" and not node.attr("ceil_mode", 0)
     if not any(pads) or not is_plain or kind not in _FLOATS:
         return
-    count = len(pads) // 2
-    is_maximum = node.op_type == "MaxPool"
-    if is_maximum and any(pad >= size for pad, size in zip(pads, [*node.attr("kernel_shape")] * 2, strict=True)):
-        return  # a window may see padding alone
-    if node.op_type == "AveragePool" and not node.attr("count_include_pad", 0):
-        return
-    op = node.op
-    value = [op.const(-np.inf, kind)] if is_maximum else []
-    node.set_input(0, op.Pad(node.input(0), op.int64([0, 0, *pads[:count], 0, 0, *pads[count:]]), *value))
+    count, op = len(pads) // 2, node.op
+    stated = [op.const(value, kind)] if value else []
+    node.set_input(0, op.Pad(node.input(0), op.int64([0, 0, *pads[:count], 0, 0, *pads[count:]]), *stated))
     node.pop_attr("pads")
     node.pop_attr("count_include_pad")
 
@@ -43,9 +51,10 @@ def blocks_of_a_convolution(node: Node) -> None:
     if weights is None or (bias is None and node.has_input(2)) or weights.ndim != 4 or node.attr("group", 1) != 1:
         return
     channels, count, size, _ = weights.shape
-    is_plain = node.attr("strides", [1, 1]) == [size, size] == [*weights.shape[2:]] and node.attr("dilations", [1, 1]) == [1, 1]
-    height, width = node.need_shape(0)[2:]
-    if size < 2 or not is_plain or node.need_shape(node.output(0))[2:] != (height * size, width * size):
+    stand_side_by_side = node.attr("strides", [1, 1]) == [size, size] == [*weights.shape[2:]]
+    is_plain = node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID") and node.attr("dilations", [1, 1]) == [1, 1]
+    is_cut = any((*node.attr("pads", []), *node.attr("output_padding", []))) or node.has_attr("output_shape")
+    if size < 2 or not stand_side_by_side or not is_plain or is_cut:
         return
     op = node.op
     kernel = np.moveaxis(weights, 0, -1).reshape(count * size * size, channels, 1, 1)

@@ -97,6 +97,8 @@ def slices_at_the_indices(node: Node) -> None:
     if indices is None or not indices.size or (indices.ndim != 1 and 0 in node.need_shape(node.output(0))):
         return
     length = node.need_dimension(axis)
+    if indices.min() < -length or indices.max() >= length:
+        return
     places = np.asarray(indices, np.int64).reshape(-1) % length
     rows = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
     if len(rows) > _MOST_COPIES:

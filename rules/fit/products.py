@@ -60,7 +60,7 @@ def rows_of_a_matrix(node: Node) -> None:
     node.become.Reshape(product, op.int64([*a[:-1], b[-1]]))
 
 
-@express("MatMul", opset=13)
+@express("MatMul", opset=13, exact=False, sums=True)
 def factors_of_equal_rank(node: Node) -> None:
     """The factor of fewer dimensions gets axes of length 1, a vector that of a row or a column."""
     a, b, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))

@@ -13,14 +13,14 @@ NO_PADS = "[[rule]]\noperators = ['{}']\nattr = {{ 'pads[*]' = [0] }}"
 DENSE = "[[rule]]\noperators = ['Conv']\nattr = { 'dilations[*]' = [1] }"
 REWRITES = [
     (
-        "convolutions.padded_before",
+        "convolutions.padded_with_zeros",
         ["Conv", "Pad"],
         NO_PADS.format("Conv"),
         "g (float[1,2,3,3] x) => (float[1,1,2,3] y) <float[1,2,2,2] w = {1,2,3,4,5,6,7,8}> { y = Conv<pads = [0, 0, 0, 1]>(x, w) }",
         "<float[1,2,2,2] w = {1,2,3,4,5,6,7,8}, int64[8] p = {0,0,0,0,0,0,0,1}> { padded = Pad (x, p) y = Conv (padded, w) }",
     ),
     (
-        "convolutions.padded_before",
+        "convolutions.padded_with_infinity",
         ["MaxPool", "Pad"],
         NO_PADS.format("MaxPool"),
         "g (float[1,2,3,3] x) => (float[1,2,2,3] y) { y = MaxPool<kernel_shape = [2, 2], pads = [0, 0, 0, 1]>(x) }",
@@ -123,8 +123,13 @@ WEIGHTS = "<float[1,1,2,2] w = {1,2,3,4}>"
             ["Conv", "Pad"],
             "not among",
         ),
+        (
+            f"g (float[1,1,3,3] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = ConvTranspose<strides = [2, 2], pads = [1, 1, 0, 0], output_padding = [1, 1]>(x, w) }}",
+            ["Conv", "DepthToSpace"],
+            "not among",
+        ),
     ],
-    ids=["open", "weights of run time", "more cut off than the kernel reaches"],
+    ids=["open", "weights of run time", "more cut off than the kernel reaches", "cut off and added"],
 )
 def test_what_has_no_other_form(text: str, allowed: list[str], reason: str, tmp_path: Path) -> None:
     assert reason in refused_for(tmp_path, allowed, model(text, 13))
