@@ -179,8 +179,7 @@ class _Judge:
         self._tries_edges = extras.edges
         self._tries_optimizer = extras.optimizer
         self._is_coarse = any(each.is_coarse or each.readings.has_halves for each in (models.before, models.after))
-        readings = models.before.readings
-        self._evidence = Evidence(pair, tolerance, readings.spread | (readings.guarded if tolerance.of_numbers else frozenset()))
+        self._evidence = Evidence(pair, tolerance, models.before.readings.undefined(tolerance.of_numbers, tolerance.zeros))
         assert pair.costs is not None
         self._costs = pair.costs
         self.saturated: tuple[str, ...] = ()

@@ -336,6 +336,7 @@ def _settings(conversion: Conversion, how: Literal["auto", "model", "nodes", "re
         like_bfloat16=like_bfloat16,
         steps=outcome.steps,
         of_numbers=outcome.of_numbers,
+        zeros=outcome.zeros,
     )
     remarks = [*conversion.job.prepared.repairs, *outcome.remarks, *conversion.corrected]
     warned = any(remark.kind in ("warning", "empty") for remark in remarks)  # perhaps of sizes at which the result fails

@@ -199,6 +199,8 @@ class Fitting:
             cost = cost_of(model, outcome, before)
             if best.way is None or cost < best.cost:
                 best = Plan(way, cost)
+            if best.cost.is_least:
+                break
         return best if best.way is not None else Plan(refused=tuple(refused))
 
     def _is_about_way(self, blocker: Blocker, node: Task) -> bool:

@@ -104,6 +104,8 @@ class Outcome:
     """Whether one of these rules replaces an operator that rounds to the steps of a quantization in a way of its own."""
     of_numbers: bool = False
     """Whether a rule left out what matters for NaN and infinities alone."""
+    zeros: bool = False
+    """Whether a rule multiplies elements by weights of 0 that the original does not have."""
 
     def followed_by(self, later: Outcome) -> Outcome:
         """This outcome and `later`, the outcome of the rest of the same conversion, as one."""
@@ -116,6 +118,7 @@ class Outcome:
             sums=self.sums or later.sums,
             steps=self.steps or later.steps,
             of_numbers=self.of_numbers or later.of_numbers,
+            zeros=self.zeros or later.zeros,
         )
 
     @property

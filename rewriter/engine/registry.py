@@ -98,6 +98,8 @@ class Rule(NamedTuple):
     """The name of the form that the rule avoids, as the profiles of runtimes use it."""
     steps: bool = False
     """Whether the original rounds to the steps of a quantization in a way of its own, so that results may be a step apart."""
+    zeros: bool = False
+    """Whether it multiplies elements by weights of 0 that the original does not have, by which infinities make NaN."""
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -217,6 +219,7 @@ def _register(
     when: Precondition | None = None,
     form: str = "",
     steps: bool = False,
+    zeros: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     names = op_types if isinstance(op_types, tuple) else (op_types,)
@@ -228,7 +231,7 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps)
+            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps, zeros)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
                 registry.add(rule)
@@ -286,7 +289,13 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
 
 
 def express(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, sums: bool = False, steps: bool = False
+    op_types: str | tuple[str, ...],
+    *,
+    opset: int,
+    exact: bool = True,
+    sums: bool = False,
+    steps: bool = False,
+    zeros: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
 
@@ -294,7 +303,7 @@ def express(
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
     nodes are all allowed is taken.
     """
-    return _register("express", op_types, opset, exact, sums=sums, steps=steps)
+    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros)
 
 
 def fewer_axes(

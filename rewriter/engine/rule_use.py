@@ -70,6 +70,7 @@ class RuleUse:
             self.require(rule.name)
             self._notes.change(rule.name, node, op_type, needed=needed)
             self._notes.outcome.of_numbers |= rule.kind == "of_numbers"
+            self._notes.outcome.zeros |= rule.zeros
             if not rule.exact or node.approximate:
                 self._notes.outcome.inexact.add(rule.name)
                 self._notes.outcome.sums |= rule.sums

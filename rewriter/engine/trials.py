@@ -31,6 +31,13 @@ class Cost(NamedTuple):
     nodes: int
     elements: int
     """The elements that the nodes write, as far as the sizes are known."""
+    changes: int = 0
+    """The rules that are used, one after the other."""
+
+    @property
+    def is_least(self) -> bool:
+        """Whether no form costs less: one rule makes one node of it, which is allowed."""
+        return self.unknown == 0 and self.nodes == self.changes == 1
 
     def __str__(self) -> str:
         return f"{self.nodes} node{'s' * (self.nodes != 1)}, {self.elements:,} elements"
@@ -125,4 +132,4 @@ def cost_of(model: Model, outcome: Outcome, before: Iterable[NodeProto]) -> Cost
     nodes = [node for node in model.proto.graph.node if node.domain != READER and others.isdisjoint(node.output)]
     shapes = [model.main.shape(name) for node in nodes for name in node.output if name]
     elements = sum(prod(dim for dim in shape if isinstance(dim, int)) for shape in shapes if shape is not None)
-    return Cost(len(outcome.warnings), len(nodes), elements)
+    return Cost(len(outcome.warnings), len(nodes), elements, len(outcome.changes))

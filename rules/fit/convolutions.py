@@ -5,6 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,60 @@ from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+
+
+_MOST_STORED = 2**23
+"""The number of weights that may be stored for a Conv with zeros among them."""
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def dense_groups(node: Node) -> None:
+    """A Conv in groups becomes one of all channels, with zeros for those of other groups."""
+    count, kernel, channels = node.attr("group", 1), node.need_shape(1), node.need_dimension(1)
+    weights = node.constant(1) if count > 1 and kernel[0] * channels * prod(kernel[2:]) <= _MOST_STORED else None
+    if weights is None or weights.dtype not in (np.float16, np.float32, np.float64):
+        return
+    of_each = kernel[0] // count
+    dense = np.zeros([kernel[0], channels, *kernel[2:]], weights.dtype)
+    for group in range(count):
+        rows, columns = (slice(group * size, (group + 1) * size) for size in (of_each, kernel[1]))
+        dense[rows, columns] = weights[rows]
+    node.set_input(1, node.op.const(dense, weights.dtype))
+    node.pop_attr("group")
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def zeros_between_weights(node: Node) -> None:
+    """A dilated Conv becomes one with zeros between its weights."""
+    kernel = node.need_shape(1)
+    steps = node.attr("dilations", [1] * (len(kernel) - 2))
+    lengths = [(size - 1) * step + 1 for size, step in zip(kernel[2:], steps, strict=True)]
+    weights = node.constant(1) if max(steps) > 1 and prod([*kernel[:2], *lengths]) <= _MOST_STORED else None
+    if weights is None:
+        return
+    wide = np.zeros([*kernel[:2], *lengths], weights.dtype)
+    wide[(..., *(slice(None, None, step) for step in steps))] = weights
+    node.set_input(1, node.op.const(wide, weights.dtype))
+    node.pop_attr("dilations")
+    node.set_attr("kernel_shape", lengths)
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def with_equal_pads(node: Node) -> None:
+    """Where the padding at both ends of an axis differs, the kernel gets zeros at one end, and the padding is as long as there."""
+    pads, kernel = node.attr("pads", []), node.need_shape(1)
+    count = len(kernel) - 2
+    first, last = pads[:count], pads[count:]
+    if first == last or node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("dilations", [1] * count) != [1] * count:
+        return
+    weights = node.constant(1)
+    if weights is None:
+        return
+    rows = list(zip(first, last, strict=True))
+    wide = np.pad(weights, [(0, 0), (0, 0), *((max(end - begin, 0), max(begin - end, 0)) for begin, end in rows)])
+    node.set_input(1, node.op.const(wide, weights.dtype))
+    node.set_attr("pads", [max(row) for row in rows] * 2)
+    node.set_attr("kernel_shape", [*wide.shape[2:]])
 
 
 @express(("Conv", "AveragePool"), opset=13, exact=False, sums=True)
@@ -57,11 +113,61 @@ def blocks_of_a_convolution(node: Node) -> None:
     if size < 2 or not stand_side_by_side or not is_plain or is_cut:
         return
     op = node.op
-    kernel = np.moveaxis(weights, 0, -1).reshape(count * size * size, channels, 1, 1)
+    kernel = weights.transpose(2, 3, 1, 0).reshape(size * size * count, channels, 1, 1)
     stored = [op.const(kernel, weights.dtype)]
     if bias is not None:
-        stored.append(op.const(np.repeat(bias, size * size), bias.dtype))
-    node.become.DepthToSpace(op.Conv(node.input(0), *stored, kernel_shape=[1, 1]), blocksize=size, mode="CRD")
+        stored.append(op.const(np.tile(bias, size * size), bias.dtype))
+    node.become.DepthToSpace(op.Conv(node.input(0), *stored, kernel_shape=[1, 1]), blocksize=size)
+
+
+@express("ConvTranspose", opset=13, exact=False, sums=True, zeros=True)
+def blocks_of_a_padded_convolution(node: Node) -> None:
+    """A Conv gives the pixels of each block by the weights that reach them, and zeros, and DepthToSpace puts them in place."""
+    weights, bias = node.constant(1), node.constant(2) if node.has_input(2) else None
+    shape, result = node.need_shape(0), node.need_shape(node.output(0))
+    if weights is None or (bias is None and node.has_input(2)) or weights.ndim != 4 or node.attr("group", 1) != 1:
+        return
+    (size, other), pads = node.attr("strides", [1, 1]), node.attr("pads", [0] * 4)
+    is_plain = node.attr("auto_pad", "NOTSET") == "NOTSET" and not node.has_attr("output_shape") and 0 not in (*shape, *result)
+    if (
+        not 1 < size == other
+        or not is_plain
+        or node.attr("dilations", [1, 1]) != [1, 1]
+        or any(length % size for length in result[2:])
+    ):
+        return
+    first = [-((pad - length + 1) // -size) for pad, length in zip(pads[:2], weights.shape[2:], strict=True)]
+    last = [(size - 1 + pad) // size for pad in pads[:2]]
+    reach = [end - begin for begin, end in zip(first, last, strict=True)]
+    after = [
+        out // size - length + begin + more for out, length, begin, more in zip(result[2:], shape[2:], first, reach, strict=True)
+    ]
+    if max(first) > 0 or min(after) < 0:
+        return
+    kernel = _of_blocks(weights, size, pads[:2], first, reach)
+    stored = [node.op.const(kernel, weights.dtype)]
+    if bias is not None:
+        stored.append(node.op.const(np.tile(bias, size * size), bias.dtype))
+    begins = [-begin for begin in first]
+    found = node.op.Conv(node.input(0), *stored, kernel_shape=[*kernel.shape[2:]], pads=[*begins, *after])
+    node.become.DepthToSpace(found, blocksize=size)
+
+
+def _of_blocks(weights: np.ndarray, size: int, pads: Sequence[int], first: Sequence[int], reach: Sequence[int]) -> np.ndarray:
+    """The weights of a Conv whose channels are the `size` times `size` pixels of each block, and then those of `weights`, of a
+    ConvTranspose. Its window begins `first` pixels behind that of the block, and ends `reach` pixels later.
+    """
+    channels, count, *lengths = weights.shape
+    kernel = np.zeros([size, size, count, channels, *(more + 1 for more in reach)], weights.dtype)
+    places = [(row, column, *at) for row, column, *at in np.ndindex(size, size, *kernel.shape[4:])]
+    for row, column, down, right in places:
+        tap = [
+            place + pad - (at + begin) * size
+            for place, pad, at, begin in zip((row, column), pads, (down, right), first, strict=True)
+        ]
+        if all(0 <= place < length for place, length in zip(tap, lengths, strict=True)):
+            kernel[row, column, :, :, down, right] = weights[:, :, tap[0], tap[1]].T
+    return kernel.reshape(size * size * count, channels, *kernel.shape[4:])
 
 
 @express("ConvTranspose", opset=13, exact=False, sums=True)

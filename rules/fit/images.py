@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
+from ..shared.spelled_resize import weights_along_axes
 
 _SMALL = 3
 """The size of the windows that a larger one is made of."""
@@ -192,6 +193,25 @@ def transposed_convolution(node: Node) -> None:
     channels, window = node.need_dimension(1), list(factors[2:])
     weights = node.op.const(np.ones([channels, 1, *window]), node.need_elem_type())
     node.become.ConvTranspose(node.input(0), weights, kernel_shape=window, strides=window, group=channels)
+
+
+_LARGEST_MATRIX = 2**20
+"""The number of weights that may be stored for an axis that is resampled."""
+
+
+@express("Resize", opset=13, exact=False, sums=True, zeros=True)
+def products_with_stored_weights(node: Node) -> None:
+    """Along each of the last two axes the data is multiplied by a stored matrix of weights, most of which are 0."""
+    rank = node.need_rank()
+    matrices = weights_along_axes(node) if node.opset >= 11 and rank >= 2 else None
+    if not matrices or min(matrices) < rank - 2 or max(matrix.size for matrix in matrices.values()) > _LARGEST_MATRIX:
+        return
+    op, kind, value = node.op, node.need_elem_type(), node.input(0)
+    if rank - 1 in matrices:
+        value = op.MatMul(value, op.const(matrices[rank - 1].T, kind))
+    if rank - 2 in matrices:
+        value = op.MatMul(op.const(matrices[rank - 2], kind), value)
+    node.give(value)
 
 
 _MOST_COPIES = 16

@@ -5,6 +5,8 @@ The page of each is https://onnx.ai/onnx/operators/onnx__NAME.html; https://onnx
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...rewriter.engine.registry import express
@@ -16,15 +18,6 @@ _SPREADS_BOTH = 7
 _BROADCAST = (*_COMMUTATIVE, "Div", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "PRelu", "Pow", "Sub", "Where")
 
 
-@express(_COMMUTATIVE, opset=13)
-def swapped(node: Node) -> None:
-    """The two operands change places."""
-    if node.opset >= _SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):
-        first, second = node.inputs
-        node.set_input(0, second)
-        node.set_input(1, first)
-
-
 @express(_BROADCAST, opset=13)
 def scalars_as_vectors(node: Node) -> None:
     """Stored scalars become vectors of one, beside an operand that has dimensions."""
@@ -34,6 +27,31 @@ def scalars_as_vectors(node: Node) -> None:
     for index, value in values.items():
         if value is not None:
             node.set_input(index, node.op.const(np.reshape(value, 1), value.dtype))
+
+
+_MOST_STORED = 2**20
+"""The number of elements up to which a stored operand may be repeated."""
+
+
+@express(_BROADCAST, opset=13)
+def stored_in_full(node: Node) -> None:
+    """A stored operand is repeated to the shape of the result."""
+    shape = node.need_shape(node.output(0))
+    if node.opset < _SPREADS_BOTH or not 0 < prod(shape) <= _MOST_STORED:
+        return
+    for index in range(len(node.inputs)):
+        value = node.constant(index) if node.shape(index) != shape else None
+        if value is not None and not (node.op_type == "PRelu" and index == 0):
+            node.set_input(index, node.op.const(np.ascontiguousarray(np.broadcast_to(value, shape)), value.dtype))
+
+
+@express(_COMMUTATIVE, opset=13)
+def swapped(node: Node) -> None:
+    """The two operands change places."""
+    if node.opset >= _SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):
+        first, second = node.inputs
+        node.set_input(0, second)
+        node.set_input(1, first)
 
 
 @express("Greater", opset=13)

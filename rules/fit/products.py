@@ -61,6 +61,17 @@ def rows_of_a_matrix(node: Node) -> None:
 
 
 @express("MatMul", opset=13, exact=False, sums=True)
+def product_of_the_transposed(node: Node) -> None:
+    """The product of one stored matrix with several becomes that of these, transposed, with the stored one, transposed as well."""
+    matrix, rank = node.constant(0), node.need_rank(1)
+    if matrix is None or matrix.ndim != 2 or rank < 2:
+        return
+    op, perm = node.op, [*range(rank - 2), rank - 1, rank - 2]
+    product = op.MatMul(op.Transpose(node.input(1), perm=perm), op.const(np.ascontiguousarray(matrix.T), matrix.dtype))
+    node.become.Transpose(product, perm=perm)
+
+
+@express("MatMul", opset=13, exact=False, sums=True)
 def factors_of_equal_rank(node: Node) -> None:
     """The factor of fewer dimensions gets axes of length 1, a vector that of a row or a column."""
     a, b, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))

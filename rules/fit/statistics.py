@@ -77,14 +77,33 @@ _LONGEST_COLUMN = 65_536
 @express(("ReduceMean", "ReduceSum"), opset=13, exact=False, sums=True)
 def product_with_a_column(node: Node) -> None:
     """A mean or a sum along the last axis becomes the product with a stored column of equal numbers."""
-    kind, rank = node.need_elem_type(), node.need_rank()
-    if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE) or not rank or reduced_axes(node) != [rank - 1]:
+    shape, axes = node.need_shape(), reduced_axes(node)
+    if shape and axes == [len(shape) - 1] and 0 < shape[-1] <= _LONGEST_COLUMN and 0 not in shape and _has_exact_sums(node):
+        _give_with_rank(node, _times_a_column(node, node.input(0), shape[-1]))
+
+
+@express(("GlobalAveragePool", "ReduceMean", "ReduceSum"), opset=13, exact=False, sums=True)
+def product_of_a_matrix_with_a_column(node: Node) -> None:
+    """A mean or a sum over the last axes becomes the product of a matrix with a stored column, between Reshapes."""
+    shape = node.need_shape()
+    axes = list(range(2, len(shape))) if node.op_type == "GlobalAveragePool" else reduced_axes(node)
+    if not axes or axes != list(range(axes[0], len(shape))) or 0 in shape or not _has_exact_sums(node):
         return
-    length = node.need_dimension(-1)
-    if not 0 < length <= _LONGEST_COLUMN or 0 in node.need_shape(node.output(0)):
-        return
-    weight = 1 / length if node.op_type == "ReduceMean" else 1
-    _give_with_rank(node, node.op.MatMul(node.input(0), node.op.const(np.full([length, 1], weight), kind)))
+    op, count = node.op, prod(shape[axes[0] :])
+    if count <= _LONGEST_COLUMN:
+        rows = op.Reshape(node.input(0), op.int64([prod(shape[: axes[0]]), count]))
+        node.become.Reshape(_times_a_column(node, rows, count), op.int64([*node.need_shape(node.output(0))]))
+
+
+def _has_exact_sums(node: Node) -> bool:
+    """Whether the type is one whose sums are as exact in a product as by themselves."""
+    return node.need_elem_type() in (TensorProto.FLOAT, TensorProto.DOUBLE)
+
+
+def _times_a_column(node: Node, data: str, length: int) -> str:
+    """The product of `data`, whose rows have this `length`, with a column that makes sums or means of them."""
+    weight = 1 if node.op_type == "ReduceSum" else 1 / length
+    return node.op.MatMul(data, node.op.const(np.full([length, 1], weight), node.need_elem_type()))
 
 
 @express(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"), opset=13, exact=False, sums=True)

@@ -61,6 +61,29 @@ def spell_out(node: Node) -> None:
     spell_out_with(node, _without_copied(node, samplings), _filter(node))
 
 
+def weights_along_axes(node: Node) -> dict[int, np.ndarray] | None:
+    """For each axis that the node resamples, the weights [resized, length] by which elements of the result are sums of those of the
+    data; None where it crops, copies, or computes in integers.
+
+    Raises Unconvertible where they depend on how the runtime rounds, or are only known at run time.
+    """
+    how = _filter(node)
+    if how.coordinates == "tf_crop_and_resize" or node.need_elem_type() not in _FLOATS or 0 in node.need_shape():
+        return None
+    require_known_axes(node)
+    samplings = _samplings(node)
+    if not samplings or _keeps_the_shape(node, samplings):
+        return None
+    return {axis: _weights(sampling, how) for axis, sampling in samplings.items()}
+
+
+def _weights(sampling: Sampling, how: Filter) -> np.ndarray:
+    found = np.zeros([sampling.resized, sampling.length])
+    for tap in taps(sampling, how):
+        np.add.at(found, (np.arange(sampling.resized), tap.indices), 1.0 if tap.weights is None else tap.weights)
+    return found
+
+
 def require_certain_neighbours(node: Node) -> None:
     """Raises Unconvertible where the nearest element, in a node with known lengths, depends on how the runtime rounds."""
     for axis in _samplings(node).values():

@@ -137,6 +137,10 @@ class Readings(NamedTuple):
     spread: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()
 
+    def undefined(self, of_numbers: bool, zeros: bool) -> frozenset[str]:
+        """The outputs in which NaN and infinities do not count, which are more with the settings `of_numbers` and `zeros`."""
+        return frozenset(self.computed) if zeros else self.spread.union(self.guarded if of_numbers else ())
+
 
 NO_READINGS = Readings({}, {})
 """The readings of a model about which nothing is known."""

@@ -51,10 +51,9 @@ class Tolerance:
     `rtol` and `atol` hold for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
     applied) the INEXACT_BOUNDS of the output's dtype, whose `of_largest` counts only with `sums` (such a rule makes sums of many
     terms). With `like_bfloat16` (only the original rounds to bfloat16), the bounds of bfloat16 hold for other floats too.
-    With `steps`
-    (the original rounds to the steps of a quantization in a way of its own), integers of 8 bits may be one apart, and floats may
-    differ by OF_STEPS of the largest one. With `of_numbers`, NaN and infinities do not count in outputs
-    that depend on an IsNaN. `rtol_of` and `atol_of`, output name → bound, take precedence.
+    With `steps` (the original rounds to the steps of a quantization in a way of its own), integers of 8 bits may be one apart, and
+    floats may differ by OF_STEPS of the largest one. With `of_numbers`, NaN and infinities do not count in outputs that depend on
+    an IsNaN; with `zeros`, in no output. `rtol_of` and `atol_of`, output name → bound, take precedence.
     """
 
     rtol: float | None = None
@@ -66,6 +65,7 @@ class Tolerance:
     like_bfloat16: bool = False
     steps: bool = False
     of_numbers: bool = False
+    zeros: bool = False
 
     def of(self, output: str, dtype: str) -> Bounds:
         """The bounds for an output of `dtype`: "float32", "seq(float32)" for a sequence, or "seq(map(float32))" for one of maps."""

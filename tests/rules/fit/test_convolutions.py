@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from fitting import Row, assert_fits, refused_for, same_as_written
+from fitting import Row, assert_fits, for_a_list, refused_for, same_as_written
 from helpers import model
+from onnx import numpy_helper
+
+from split_rewrite import rewriter
+from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 
 NO_PADS = "[[rule]]\noperators = ['{}']\nattr = {{ 'pads[*]' = [0] }}"
 DENSE = "[[rule]]\noperators = ['Conv']\nattr = { 'dilations[*]' = [1] }"
+EQUAL_PADS = "[[rule]]\noperators = ['Conv']\nattr = { pads = [[1, 2, 1, 2]] }"
+SMALL = DENSE.replace("}", ", kernel_shape = { max = 2 } }")
 REWRITES = [
     (
         "convolutions.padded_with_zeros",
@@ -38,7 +47,7 @@ REWRITES = [
         }""",
         """<float[4,2,1,1] v1 = {1,5,2,6,3,7,4,8}, float[4] v2 = {5,5,5,5}> {
             blocks = Conv <kernel_shape = [1, 1]> (x, v1, v2)
-            y = DepthToSpace <blocksize = 2, mode = "CRD"> (blocks)
+            y = DepthToSpace <blocksize = 2> (blocks)
         }""",
     ),
     (
@@ -58,7 +67,7 @@ REWRITES = [
     (
         "convolutions.convolutions_of_each_phase",
         ["Conv", "Pad", "Reshape", "Slice", "Transpose"],
-        DENSE,
+        SMALL,
         "g (float[1,1,5,4] x) => (float[1,1,3,4] y) <float[1,1,2,1] w = {1,2}> { y = Conv<dilations = [2, 1]>(x, w) }",
         """<float[1,1,2,1] w = {1,2}, int64[8] p = {0,0,0,0,0,0,1,0}, int64[6] v1 = {1,1,3,2,4,1}, int64[4] v2 = {2,1,3,4},
             int64[6] v3 = {1,2,1,1,2,4}, int64[4] v4 = {1,1,4,4}, int64[2] starts = {0,0}, int64[2] ends = {3,4}, int64[2] axes = {2,3}> {
@@ -72,6 +81,39 @@ REWRITES = [
             images = Reshape (back, v4)
             y = Slice (images, starts, ends, axes)
         }""",
+    ),
+    (
+        "convolutions.blocks_of_a_padded_convolution",
+        ["Conv", "DepthToSpace"],
+        "",
+        """g (float[1,1,3,3] x) => (float[1,1,6,6] y) <float[1,1,2,4] w = {1,2,3,4,5,6,7,8}, float[1] b = {5}> {
+            y = ConvTranspose<strides = [2, 2], pads = [0, 1, 0, 1]>(x, w, b)
+        }""",
+        """<float[4,1,1,3] v1 = {4,2,0,0,3,1,8,6,0,0,7,5}, float[4] v2 = {5,5,5,5}> {
+            blocks = Conv <kernel_shape = [1, 3], pads = [0, 1, 0, 1]> (x, v1, v2)
+            y = DepthToSpace <blocksize = 2> (blocks)
+        }""",
+    ),
+    (
+        "convolutions.dense_groups",
+        ["Conv"],
+        "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }",
+        "g (float[1,4,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {2,3,4,5}> { y = Conv<group = 2>(x, w) }",
+        "<float[2,4,1,1] v = {2,3,0,0,0,0,4,5}> { y = Conv (x, v) }",
+    ),
+    (
+        "convolutions.zeros_between_weights",
+        ["Conv"],
+        DENSE,
+        "g (float[1,1,5,4] x) => (float[1,1,3,4] y) <float[1,1,2,1] w = {1,2}> { y = Conv<dilations = [2, 1]>(x, w) }",
+        "<float[1,1,3,1] v = {1,0,2}> { y = Conv <kernel_shape = [3, 1]> (x, v) }",
+    ),
+    (
+        "convolutions.with_equal_pads",
+        ["Conv"],
+        "[[rule]]\noperators = ['Conv']\nattr = { pads = [[0, 0, 0, 0], [1, 1, 1, 1]] }",
+        "g (float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,2,2] w = {1,2,3,4}> { y = Conv<pads = [0, 1, 1, 0]>(x, w) }",
+        "<float[1,1,3,3] v = {0,0,0,1,2,0,3,4,0}> { y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, v) }",
     ),
 ]
 
@@ -90,8 +132,11 @@ IMAGES = {"x": np.random.default_rng(0).integers(-9, 10, (1, 4, 5, 6)).astype(np
         (["Conv", "Pad", "Reshape"], "strides = [2, 3], dilations = [2, 1], pads = [1, 0, 2, 0]", "4,3,3,3", ""),
         (["Conv", "Pad", "Reshape"], "strides = [2, 2], output_padding = [1, 0], group = 2", "4,1,2,3", ""),
         (["Conv", "DepthToSpace"], "strides = [3, 3]", "4,2,3,3", ""),
-        (["Conv", "Pad", "Reshape", "Slice", "Transpose"], "dilations = [2, 3], pads = [2, 3, 1, 0]", "2,4,2,2", DENSE),
-        (["Conv", "Reshape", "Transpose"], "dilations = [1, 2], group = 2", "2,2,3,2", DENSE),
+        (["Conv", "DepthToSpace"], "strides = [2, 2], pads = [1, 1, 0, 0], output_padding = [1, 1]", "4,2,2,2", ""),
+        (["Conv", "DepthToSpace"], "strides = [3, 3], pads = [1, 0, 1, 2]", "4,2,5,5", ""),
+        (["Conv"], "pads = [0, 2, 1, 0], strides = [2, 1]", "2,4,2,3", EQUAL_PADS),
+        (["Conv", "Pad", "Reshape", "Slice", "Transpose"], "dilations = [2, 3], pads = [2, 3, 1, 0]", "2,4,2,2", SMALL),
+        (["Conv", "Reshape", "Transpose"], "dilations = [1, 2], group = 2", "2,2,2,2", SMALL),
     ],
 )
 def test_random_weights_give_the_same(allowed: list[str], attributes: str, weights: str, rules: str, tmp_path: Path) -> None:
@@ -123,13 +168,29 @@ WEIGHTS = "<float[1,1,2,2] w = {1,2,3,4}>"
             ["Conv", "Pad"],
             "not among",
         ),
-        (
-            f"g (float[1,1,3,3] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = ConvTranspose<strides = [2, 2], pads = [1, 1, 0, 0], output_padding = [1, 1]>(x, w) }}",
-            ["Conv", "DepthToSpace"],
-            "not among",
-        ),
     ],
-    ids=["open", "weights of run time", "more cut off than the kernel reaches", "cut off and added"],
+    ids=["open", "weights of run time", "more cut off than the kernel reaches"],
 )
 def test_what_has_no_other_form(text: str, allowed: list[str], reason: str, tmp_path: Path) -> None:
     assert reason in refused_for(tmp_path, allowed, model(text, 13))
+
+
+def test_a_group_too_large_to_be_dense_is_refused(tmp_path: Path) -> None:
+    proto = model("g (float[1,4096,2,2] x) => (float[1,4096,2,2] y) { y = Conv<group = 4096>(x, w) }", 13)
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((4096, 1, 1, 1), np.float32), "w"))
+    options = for_a_list(tmp_path, ["Conv"], "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }")
+    with pytest.raises(rewriter.UnconvertibleError, match="group is 4096, not 1; there is no other form of this Conv"):
+        rewriter.convert_version(proto, 13, options=options)
+
+
+def test_infinities_do_not_count_where_weights_of_zero_came_in_and_numbers_do(tmp_path: Path) -> None:
+    dense = model("g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {2,0,0,3}> { y = Conv(x, w) }", 13)
+    wrong = model("g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {2,1,0,3}> { y = Conv(x, w) }", 13)
+    paths = {name: tmp_path / f"{name}.onnx" for name in ("apart", "dense", "wrong")}
+    apart = model("g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,1,1,1] w = {2,3}> { y = Conv<group = 2>(x, w) }", 13)
+    for path, proto in zip(paths.values(), (apart, dense, wrong), strict=True):
+        onnx.save(proto, path)
+    tolerance = Tolerance(inexact=True, sums=True)
+    assert compare(paths["apart"], paths["dense"], tolerance=tolerance, thorough=True).status == "different"
+    assert compare(paths["apart"], paths["dense"], tolerance=replace(tolerance, zeros=True), thorough=True).status == "equal"
+    assert compare(paths["apart"], paths["wrong"], tolerance=replace(tolerance, zeros=True), thorough=True).status == "different"

@@ -156,6 +156,16 @@ REWRITES = [
             y = Reshape (twice, v2)
         }""",
     ),
+    (
+        "images.products_with_stored_weights",
+        ["MatMul"],
+        "",
+        'g (float[1,2,2,3] x) => (float[1,2,4,1] y) <int64[4] z = {1,2,4,1}> { y = Resize<mode = "linear">(x, , , z) }',
+        """<float[3,1] v1 = {0,1,0}, float[4,2] v2 = {1,0,0.75,0.25,0.25,0.75,0,1}> {
+            narrow = MatMul (x, v1)
+            y = MatMul (v2, narrow)
+        }""",
+    ),
 ]
 
 

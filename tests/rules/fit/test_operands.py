@@ -39,6 +39,13 @@ REWRITES = [
         "g (float[2,3] x, float[3] z) => (bool[2,3] y) { y = Less(x, z) }",
         "{ y = Greater (z, x) }",
     ),
+    (
+        "operands.stored_in_full",
+        ["Add"],
+        "[[rule]]\noperators = ['Add']\nshape = { A = '=B' }",
+        "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1,2}> { y = Add(x, w) }",
+        "<float[2,2] v = {1,2,1,2}> { y = Add (x, v) }",
+    ),
 ]
 
 

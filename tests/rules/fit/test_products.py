@@ -83,7 +83,7 @@ REWRITES = [
     (
         "products.convolution_of_each_group",
         ["Conv", "Split", "Concat"],
-        "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }",
+        "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }\ndim = { 'W.1' = { max = 2 } }",
         "g (float[1,4,1,2] x) => (float[1,2,1,2] y) <float[2,2,1,1] w = {1,2,3,4}, float[2] b = {5,6}> { y = Conv<group = 2>(x, w, b) }",
         """
             <int64[2] v1 = {2,2}, float[1,2,1,1] v4 = {1,2}, float[1] v5 = {5}, float[1,2,1,1] v7 = {3,4}, float[1] v8 = {6}>
@@ -155,6 +155,17 @@ REWRITES = [
             y = Reshape (product, v2)
         }""",
     ),
+    (
+        "products.product_of_the_transposed",
+        ["MatMul", "Transpose"],
+        "[[rule]]\noperators = ['MatMul']\nconst = ['!A', 'B']",
+        "g (float[2,2,3] x) => (float[2,1,3] y) <float[1,2] w = {1,2}> { y = MatMul(w, x) }",
+        """<float[2,1] v = {1,2}> {
+            turned = Transpose <perm = [0, 2, 1]> (x)
+            product = MatMul (turned, v)
+            y = Transpose <perm = [0, 2, 1]> (product)
+        }""",
+    ),
 ]
 
 
@@ -209,7 +220,7 @@ def test_groups_of_every_kind(op_type: str, sizes: str, attributes: str, bias: s
     biases = ",".join(map(str, range(maps)))
     text = f"""g (float[2,6,3,4] x) => (float[a,b,c,d] y) <float[{sizes}] w = {{{",".join(map(str, weights))}}}, float[{maps}] b = {{{biases}}}>
         {{ y = {op_type}<{attributes}>(x, w{bias}) }}"""
-    rules = f"[[rule]]\noperators = ['{op_type}']\nattr = {{ group = [1] }}"
+    rules = f"[[rule]]\noperators = ['{op_type}']\nattr = {{ group = [1] }}\ndim = {{ 'W.1' = {{ max = 2 }} }}"
     feeds = {"x": np.arange(144, dtype=np.float32).reshape(2, 6, 3, 4)}
     operators = same_as_written(tmp_path, [op_type, "Split", "Concat"], text, feeds, rules)
     assert operators.count(op_type) == int(attributes[8])
@@ -221,6 +232,7 @@ def test_many_groups_and_computed_weights_stay_together(count: int, weights: str
     proto = model(f"g (float[1,{count},2,2] x{given}) => (float[a,b,c,d] y) {{ y = Conv<group = {count}>(x, w) }}", 13)
     if weights:
         proto.graph.initializer.append(numpy_helper.from_array(np.ones((count, 1, 1, 1), np.float32), "w"))
-    options = for_a_list(tmp_path, ["Conv", "Split", "Concat"], "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }")
+    rules = "[[rule]]\noperators = ['Conv']\nattr = { group = [1] }\ndim = { 'W.1' = { max = 1 } }"
+    options = for_a_list(tmp_path, ["Conv", "Split", "Concat"], rules)
     with pytest.raises(rewriter.UnconvertibleError, match=rf"Conv 'y'.*group is {count}"):
         rewriter.convert_version(proto, 13, options=options)

@@ -194,6 +194,28 @@ REWRITES = [
         "g (float[2,2] x) => (float[2] y) <int64[1] a = {1}> { y = ReduceSum<keepdims = 0>(x, a) }",
         "<float[2,1] v1 = {1,1}, int64[1] v2 = {2}> { sums = MatMul (x, v1) y = Reshape (sums, v2) }",
     ),
+    (
+        "statistics.product_of_a_matrix_with_a_column",
+        ["MatMul", "Reshape"],
+        "",
+        "g (float[1,2,2,2] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        """<int64[2] v1 = {2,4}, float[4,1] v2 = {0.25,0.25,0.25,0.25}, int64[4] v3 = {1,2,1,1}> {
+            rows = Reshape (x, v1)
+            means = MatMul (rows, v2)
+            y = Reshape (means, v3)
+        }""",
+    ),
+    (
+        "statistics.product_of_a_matrix_with_a_column",
+        ["MatMul", "Reshape"],
+        "",
+        "g (float[2,2,2] x) => (float[2] y) <int64[2] a = {1,2}> { y = ReduceSum<keepdims = 0>(x, a) }",
+        """<int64[2] v1 = {2,4}, float[4,1] v2 = {1,1,1,1}, int64[1] v3 = {2}> {
+            rows = Reshape (x, v1)
+            sums = MatMul (rows, v2)
+            y = Reshape (sums, v3)
+        }""",
+    ),
 ]
 
 
