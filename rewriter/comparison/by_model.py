@@ -183,8 +183,9 @@ class _Judge:
         assert pair.costs is not None
         self._costs = pair.costs
         self.saturated: tuple[str, ...] = ()
-        self.saturated_after: tuple[str, ...] = ()
         """The nodes of the original that onnxruntime computes wrongly on this processor, on inputs that were run."""
+        self.saturated_after: tuple[str, ...] = ()
+        """Those of the result."""
 
     def verdict(self) -> Comparison:
         """The verdict of the first runtime that can tell."""

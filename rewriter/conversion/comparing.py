@@ -302,9 +302,7 @@ def _remarks_on_saturation(conversion: Conversion, before: Sequence[str], after:
     nodes = before or after
     if not nodes:
         return []
-    when = (
-        "before and after the conversion" if before else "after the conversion alone, which made products of integers of real ones"
-    )
+    when = "before and after the conversion" if before else "after the conversion alone"
     listed = ", ".join(nodes[:_MOST_NAMED]) + (f" and {len(nodes) - _MOST_NAMED} more" if len(nodes) > _MOST_NAMED else "")
     message = (
         f"onnxruntime computes {listed} wrongly, {when}: without VNNI, its kernels add "

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ...rules import microsoft, ml, modern, static
 from ...rules.microsoft import qlinear, qlinear_conv, qlinear_pool
-from ...rules.modern import gelu, normalizations
 from ...rules.quantized import qdq, qoperator, qoperator_onnxruntime
 from ...rules.shared.contrib import DOMAIN
 from ..boundary import speaking_python
@@ -24,6 +23,7 @@ from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
 from ..errors import ArgumentError, WrongTypeError
 from ..execution import custom_operators
 from ..onnx_model.meanings import Semantics
+from ..opsets import facts
 from ..process.child import NONE_STARTED, module_files, no_interpreter, starting_none
 from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile
 from . import arguments
@@ -339,30 +339,19 @@ def own_rules(options: Options, demands: Demands | None) -> list[Rule]:
     return rules_of([*(rule for rule in options.rules if not is_pattern(rule)), *ours])
 
 
-_JOINED: Sequence[tuple[str, frozenset[str], Sequence[RuleFunction]]] = [
-    (
-        "LayerNormalization",
-        frozenset({"ReduceMean", "Sqrt"}),
-        [normalizations.layer_normalization, normalizations.bias_of_layer_normalization],
-    ),
-    ("RMSNormalization", frozenset({"ReduceMean", "Sqrt"}), [normalizations.rms_normalization]),
-    ("Gelu", frozenset({"Erf"}), [gelu.gelu]),
-    ("Gelu", frozenset({"Tanh"}), [gelu.gelu]),
-]
-"""Operators, some of the pieces that older models have in their place, and the rules that join these."""
-
-
 def joining_rules(demands: Demands | None, operators: Collection[str]) -> list[Rule]:
     """The rules that join the pieces of operators which all lists of allowed operators have, where a model that has `operators` has
     pieces which one of the lists does not have.
     """
     lists = () if demands is None else demands.lists
-    found: list[RuleFunction] = []
-    for joined, pieces, rules in _JOINED:
-        is_there = pieces <= set(operators) and all(each.has(joined) for each in lists)
-        if is_there and not all(each.has(piece) for each in lists for piece in pieces):
-            found += rules
-    return rules_of(dict.fromkeys(found))
+    if not lists:
+        return []
+
+    def is_wanted(rule: Rule) -> bool:
+        missing = {piece for piece in facts.of(rule.joined).names("pieces") if not all(each.has(piece) for each in lists)}
+        return not missing.isdisjoint(operators) and all(each.has(rule.joined) for each in lists)
+
+    return [rule for rule in rules_of(functions_in(modern)) if rule.joined and is_wanted(rule)]
 
 
 def _quantized(form: Quantization | None, is_standard: bool) -> list[RuleFunction]:

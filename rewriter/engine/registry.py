@@ -100,6 +100,8 @@ class Rule(NamedTuple):
     """Whether the original rounds to the steps of a quantization in a way of its own, so that results may be a step apart."""
     zeros: bool = False
     """Whether it multiplies elements by weights of 0 that the original does not have, by which infinities make NaN."""
+    joined: str = ""
+    """The operator that it writes for several nodes which spell it out."""
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -220,6 +222,7 @@ def _register(
     form: str = "",
     steps: bool = False,
     zeros: bool = False,
+    joined: str = "",
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     names = op_types if isinstance(op_types, tuple) else (op_types,)
@@ -231,7 +234,7 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps, zeros)
+            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps, zeros, joined)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
                 registry.add(rule)
@@ -334,13 +337,19 @@ def of_numbers(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[Rule
 
 
 def respell(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = False, sums: bool = False, steps: bool = False
+    op_types: str | tuple[str, ...],
+    *,
+    opset: int,
+    exact: bool = False,
+    sums: bool = False,
+    steps: bool = False,
+    joined: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 
     It gets nodes that are in the form of the target, writes nodes for `opset`, and does nothing where they compute anything else.
     """
-    return _register("respell", op_types, opset, exact, sums=sums, steps=steps)
+    return _register("respell", op_types, opset, exact, sums=sums, steps=steps, joined=joined)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

@@ -140,14 +140,20 @@ def rectified(node: Node) -> None:
         node.become.Relu(node.input(0))
 
 
+_MODERATE = 100
+"""The bounds of a Clip beside which small numbers keep their digits when they are subtracted."""
+
+
 @express("Clip", opset=13, exact=False)
 def rectified_twice(node: Node) -> None:
-    """Between finite bounds, the upper bound less the positive part of its distance to what is above the lower bound."""
-    low, high = node.constant(1), node.constant(2)
-    kind = node.need_elem_type()
+    """Between moderate bounds, the upper one less the positive part of its distance to what is above the lower one.
+
+    The lower one must not lose digits beside the upper one.
+    """
+    low, high, kind = node.constant(1), node.constant(2), node.need_elem_type()
     if node.opset < 11 or kind not in (TensorProto.FLOAT, TensorProto.DOUBLE) or low is None or high is None:
         return
-    if not np.isfinite(low) or not np.isfinite(high) or low > high:
+    if not -_MODERATE <= low <= high <= _MODERATE or high - (high - low) != low:
         return
     op = node.op
     data = op.Sub(node.input(0), op.const(low, kind)) if low else node.input(0)

@@ -81,9 +81,14 @@ def padded_with_zeros(node: Node) -> None:
 
 @express("MaxPool", opset=13)
 def padded_with_infinity(node: Node) -> None:
-    """A Pad with negative infinity goes before the node, which has no padding of its own then. Each window sees an element."""
+    """A Pad with negative infinity goes before the node, which then has none of its own. Each dense window sees an element."""
     kernel = node.attr("kernel_shape")
-    if not node.has_output(1) and all(pad < size for pad, size in zip(node.attr("pads", []), [*kernel, *kernel], strict=False)):
+    is_dense = max(node.attr("dilations", [1])) == 1
+    if (
+        is_dense
+        and not node.has_output(1)
+        and all(pad < size for pad, size in zip(node.attr("pads", []), [*kernel, *kernel], strict=False))
+    ):
         _pad_before(node, -np.inf)
 
 

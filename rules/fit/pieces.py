@@ -246,7 +246,7 @@ def joined_with_stored_values(node: Node) -> None:
     shape, kind, pads = list(node.need_shape(0)), node.need_elem_type(), node.constant(1)
     value = node.constant(2) if node.has_input(2) else np.zeros(1)
     is_plain = node.attr("mode", "constant") == "constant" and not node.has_input(3) and node.opset >= 11
-    if pads is None or value is None or value.size != 1 or not is_plain or 0 in shape or pads.min() < 0:
+    if pads is None or value is None or value.size != 1 or not is_plain or 0 in shape or not pads.size or pads.min() < 0:
         return
     if prod(node.need_shape(node.output(0))) - prod(shape) > _MOST_STORED or not pads.any():
         return

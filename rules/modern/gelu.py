@@ -15,7 +15,7 @@ from ...rewriter.graph.node import Node
 from ..shared.spelled_out import either_way, factors, inner, is_near, scalar
 
 
-@respell("Mul", opset=20)
+@respell("Mul", opset=20, joined="Gelu")
 def gelu(node: Node) -> None:
     """x * 0.5 * (1 + erf(x / sqrt 2)), in any order, and the same with tanh(sqrt(2 / pi) (x + 0.044715 x³)), become a Gelu."""
     if node.elem_type() != TensorProto.FLOAT or not node.graph.may_write("Gelu"):

@@ -23,7 +23,7 @@ class _Normalized(NamedTuple):
     epsilon: float
 
 
-@respell("Mul", opset=17, sums=True)
+@respell("Mul", opset=17, sums=True, joined="LayerNormalization")
 def layer_normalization(node: Node) -> None:
     """(x - mean) / sqrt(variance + epsilon) * scale becomes a LayerNormalization."""
     for normalized, scale in either_way(node) if _may_become(node, "LayerNormalization") else ():
@@ -34,7 +34,7 @@ def layer_normalization(node: Node) -> None:
             return
 
 
-@respell("Add", opset=17, sums=True)
+@respell("Add", opset=17, sums=True, joined="LayerNormalization")
 def bias_of_layer_normalization(node: Node) -> None:
     """The bias that is added to a LayerNormalization without one becomes its bias."""
     for result, bias in either_way(node):
@@ -47,7 +47,7 @@ def bias_of_layer_normalization(node: Node) -> None:
             return
 
 
-@respell("Mul", opset=23, sums=True)
+@respell("Mul", opset=23, sums=True, joined="RMSNormalization")
 def rms_normalization(node: Node) -> None:
     """x / sqrt(mean(x²) + epsilon) * scale becomes an RMSNormalization."""
     for normalized, scale in either_way(node) if _may_become(node, "RMSNormalization") else ():

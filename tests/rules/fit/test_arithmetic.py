@@ -455,3 +455,9 @@ def test_a_reciprocal_that_is_infinite_is_refused(tmp_path: Path, allowed: list[
 def test_a_divisor_of_float16_that_is_computed_is_refused(tmp_path: Path) -> None:
     proto = model("g (float16[2] x, float16[2] d) => (float16[2] y) { y = Div(x, d) }", 13)
     assert "Div" in refused_for(tmp_path, ["Mul", "Reciprocal"], proto)
+
+
+@pytest.mark.parametrize(("low", "high"), [("1e-12", "1"), ("1e-7", "1"), ("0", "1e9"), ("-3e38", "3e38"), ("-65504", "65504")])
+def test_a_clip_whose_bounds_lose_digits_beside_each_other_is_refused(low: str, high: str, tmp_path: Path) -> None:
+    text = f"g (float[2] x) => (float[2] y) <float lo = {{{low}}}, float hi = {{{high}}}> {{ y = Clip(x, lo, hi) }}"
+    assert "rectified" not in refused_for(tmp_path, ["Relu", "Sub"], model(text, 13))

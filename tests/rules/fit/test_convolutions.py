@@ -168,8 +168,13 @@ WEIGHTS = "<float[1,1,2,2] w = {1,2,3,4}>"
             ["Conv", "Pad"],
             "not among",
         ),
+        (
+            "g (float[1,1,6,6] x) => (float[1,1,?,?] y) { y = MaxPool<kernel_shape = [3,3], dilations = [2,2], pads = [1,1,1,1]>(x) }",
+            ["Pad"],
+            "not among",
+        ),
     ],
-    ids=["open", "weights of run time", "more cut off than the kernel reaches"],
+    ids=["open", "weights of run time", "more cut off than the kernel reaches", "a dilated maximum"],
 )
 def test_what_has_no_other_form(text: str, allowed: list[str], reason: str, tmp_path: Path) -> None:
     assert reason in refused_for(tmp_path, allowed, model(text, 13))
