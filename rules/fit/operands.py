@@ -35,13 +35,13 @@ _MOST_STORED = 2**20
 
 @express(_BROADCAST, opset=13)
 def stored_in_full(node: Node) -> None:
-    """A stored operand is repeated to the shape of the result."""
+    """A stored operand of floats is repeated to the shape of the result."""
     shape = node.need_shape(node.output(0))
     if node.opset < _SPREADS_BOTH or not 0 < prod(shape) <= _MOST_STORED:
         return
     for index in range(len(node.inputs)):
         value = node.constant(index) if node.shape(index) != shape else None
-        if value is not None and not (node.op_type == "PRelu" and index == 0):
+        if value is not None and value.dtype.kind == "f" and not (node.op_type == "PRelu" and index == 0):
             node.set_input(index, node.op.const(np.ascontiguousarray(np.broadcast_to(value, shape)), value.dtype))
 
 

@@ -183,7 +183,7 @@ class Site:
             return Setting(is_computed=True)
         if not found.size and name == "scales":  # an empty one is as good as none
             return self._left_out(name)
-        return Setting(_plain(found.tolist()))
+        return Setting(_plain(found.tolist() if found.ndim < 2 else found.reshape(-1).tolist()))
 
     def _left_out(self, name: str) -> Setting:
         value = self._implied(name)

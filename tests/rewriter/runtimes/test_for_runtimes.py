@@ -259,6 +259,11 @@ NOT_TAKEN = {
         "g (int32[2] x) => (int32[2] y) <int32 c = {16777217}> { y = Mul(x, c) }",
         "B is 16777217, not -16777216 to 16777216",
     ),
+    "product-in-float-with-a-matrix": (
+        "mnn-3.6",
+        "g (int32[1,2] x) => (int32[1,2] y) <int32[1,2] c = {1, 16777217}> { y = Mul(x, c) }",
+        "B is 16777217, not -16777216 to 16777216",
+    ),
     "bits-by-products-in-float": ("mnn-3.6", "g (int32[2] x) => (int32[2] y) { y = BitwiseOr(x, x) }", "B is -2147483648", 18),
     "needs-32-bits": ("openvino-2024.2", "g (int32[2] x) => (int32[2] y) { y = BitwiseAnd(x, x) }", "B is -2147483648", 18),
 }
