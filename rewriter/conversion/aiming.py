@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..codes import code_of
 from ..engine.notes import is_of_rewrite
+from ..engine.outcome import Outcome
 from ..engine.restrictions import Restrictions
 from ..errors import Blocker
 from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
+from .options import joining_rules
+
+if TYPE_CHECKING:
+    from ..runtimes.demands import Demands
 
 _NOT_ALLOWED = "… does not allow it: …"
 _WRONG = "runtime.wrong."
@@ -19,6 +25,22 @@ OLDEST_OF_LISTS = 7
 """The opset before which operators spread their operands by attributes: no list that takes newer ones is met by these forms."""
 MOST_IN_VAIN = 3
 """The number of opsets that are tried although they cannot do: the one with fewest blockers tells the user most."""
+
+
+def try_opsets(demands: Demands, source: int, operators: Collection[str], attempt: Callable[[int], Outcome]) -> dict[int, Outcome]:
+    """Convert a model of opset `source` that has `operators` to the opsets that `demands` allow, by `attempt`, up to the first one
+    without blockers; those that cannot do are left out. Returns the outcomes by opset.
+    """
+    joined = {rule.version for rule in joining_rules(demands, operators)}
+    found: dict[int, Outcome] = {}
+    for opset in demands.candidates(source):
+        blocked = {tried: outcome.blockers for tried, outcome in found.items()}
+        if not is_worth_trying(opset, blocked, demands.restrictions, joined):
+            continue
+        found[opset] = attempt(opset)
+        if not found[opset].blockers:
+            break
+    return found
 
 
 def is_worth_trying(

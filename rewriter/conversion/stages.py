@@ -32,9 +32,9 @@ from ..storage.data_files import DataFiles
 from ..storage.skeleton import Skeleton
 from ..structure.survey import Survey
 from .acceptance import Accepted
-from .aiming import is_worth_trying
+from .aiming import try_opsets
 from .attempts import Attempts, Converted, duplicate
-from .options import Options, demands_of_options, joining_rules, patterns_of
+from .options import Options, demands_of_options, patterns_of
 from .preparation import prepare
 
 if TYPE_CHECKING:
@@ -140,14 +140,8 @@ class Job:
         if target is not None:
             self._demands.require_opset(target)
             return Aim(target, model)
-        blocked: dict[int, list[Blocker]] = {}
-        joined = {rule.version for rule in joining_rules(self._demands, model.survey.operators)}
-        for opset in self._demands.candidates(source):
-            if not is_worth_trying(opset, blocked, self._demands.restrictions, joined):
-                continue
-            blocked[opset] = self.try_at(opset, model)[1].blockers
-            if not blocked[opset]:
-                break
+        tried = try_opsets(self._demands, source, model.survey.operators, lambda opset: self.try_at(opset, model)[1])
+        blocked = {opset: outcome.blockers for opset, outcome in tried.items()}
         chosen = min(blocked, key=lambda opset: (len(blocked[opset]), sum(bool(b.transition) for b in blocked[opset])))
         trouble = blocked.get(source, []) if chosen != source else []
         avoided = [Remark("avoided", b.op_type, b.node, b.where, f"{b.reason}; not at opset {chosen}") for b in trouble]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ..conversion.acceptance import Accepted
-from ..conversion.aiming import is_worth_trying
+from ..conversion.aiming import try_opsets
 from ..conversion.attempts import duplicate
 from ..conversion.options import Options
 from ..conversion.stages import Job
@@ -68,15 +68,11 @@ class _Judge:
                 return "not", f"it needs IR version {self._needed_ir}, and {profile.title} loads up to {demands.ir_max}"
             changes.append(f"IR version {demands.ir_max}")
         job = self._job_for(profile, demands)
-        found: dict[int, Outcome] = {}
-        for opset in demands.candidates(source):
-            blocked = {tried: outcome.blockers for tried, outcome in found.items()}
-            if not is_worth_trying(opset, blocked, demands.restrictions):
-                continue
-            found[opset] = self._outcome(job, opset)
-            if not found[opset].blockers:
-                changes = [*([] if opset == source else [f"opset {opset}"]), *changes, *self._rewritten(found[opset], opset)]
-                return "with --for" if changes else "as it is", ", ".join([*changes, *_on_the_cpu(found[opset])])
+        found = try_opsets(demands, source, self._model.survey.operators, lambda opset: self._outcome(job, opset))
+        for opset, outcome in found.items():
+            if not outcome.blockers:
+                changes = [*([] if opset == source else [f"opset {opset}"]), *changes, *self._rewritten(outcome, opset)]
+                return "with --for" if changes else "as it is", ", ".join([*changes, *_on_the_cpu(outcome)])
         least = min(found.values(), key=lambda outcome: len(outcome.blockers))
         more = f" (and {len(least.blockers) - 1:,} more)" if len(least.blockers) > 1 else ""
         return "not", f"{least.blockers[0]}{more}"
