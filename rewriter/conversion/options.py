@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from ...rules import microsoft, ml, modern, static
+from ...rules import fit, microsoft, ml, modern, static
 from ...rules.microsoft import qlinear, qlinear_conv, qlinear_pool
 from ...rules.quantized import qdq, qoperator, qoperator_onnxruntime
 from ...rules.shared.contrib import DOMAIN
@@ -351,7 +351,7 @@ def joining_rules(demands: Demands | None, operators: Collection[str]) -> list[R
         missing = {piece for piece in facts.of(rule.joined).names("pieces") if not all(each.has(piece) for each in lists)}
         return not missing.isdisjoint(operators) and all(each.has(rule.joined) for each in lists)
 
-    return [rule for rule in rules_of(functions_in(modern)) if rule.joined and is_wanted(rule)]
+    return [rule for rule in rules_of([*functions_in(modern), *functions_in(fit)]) if rule.joined and is_wanted(rule)]
 
 
 def _quantized(form: Quantization | None, is_standard: bool) -> list[RuleFunction]:

@@ -21,6 +21,8 @@ from .ways import Ways
 Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
+MOST_REFUSED = 3
+"""The number of nodes that are refused in a trial before no forms of its other nodes are sought: one of them may still go."""
 MOST_REASONS = 3
 """The number of other forms that a message names."""
 
@@ -170,9 +172,11 @@ class Fitting:
 
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
-        if len(node.lineage) >= DEEPEST or node.subgraphs():
+        is_lost = self._trial is not None and len(self._notes.blockers) >= MOST_REFUSED
+        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost:
             return Plan()
-        ways = list(self._ways.of(node))
+        is_listed = all(each.has(node.op_type) for each in self._lists)
+        ways = [way for way in self._ways.of(node) if is_listed or way.rule is None or not way.rule.of_listed]
         if len(ways) == 1 and not node.inputs:  # a stored value: there is nothing to choose
             return Plan(ways[0])
         key = likeness(node)

@@ -99,9 +99,11 @@ class Rule(NamedTuple):
     steps: bool = False
     """Whether the original rounds to the steps of a quantization in a way of its own, so that results may be a step apart."""
     zeros: bool = False
-    """Whether it multiplies elements by weights of 0 that the original does not have, by which infinities make NaN."""
+    """Whether infinities make NaN of more elements than in the original, as where it multiplies by weights of 0."""
     joined: str = ""
     """The operator that it writes for several nodes which spell it out."""
+    of_listed: bool = False
+    """Whether it helps only where a list has the operator: it changes what its conditions are about, and nothing else."""
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -223,6 +225,7 @@ def _register(
     steps: bool = False,
     zeros: bool = False,
     joined: str = "",
+    of_listed: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     names = op_types if isinstance(op_types, tuple) else (op_types,)
@@ -234,7 +237,8 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            rule = Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form, steps, zeros, joined)
+            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, of_listed)
+            rule = Rule(name, kind, op_type, version, function, *traits)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
                 registry.add(rule)
@@ -299,6 +303,7 @@ def express(
     sums: bool = False,
     steps: bool = False,
     zeros: bool = False,
+    of_listed: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
 
@@ -306,7 +311,7 @@ def express(
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
     nodes are all allowed is taken.
     """
-    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros)
+    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, of_listed=of_listed)
 
 
 def fewer_axes(
@@ -343,13 +348,14 @@ def respell(
     exact: bool = False,
     sums: bool = False,
     steps: bool = False,
+    zeros: bool = False,
     joined: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 
     It gets nodes that are in the form of the target, writes nodes for `opset`, and does nothing where they compute anything else.
     """
-    return _register("respell", op_types, opset, exact, sums=sums, steps=steps, joined=joined)
+    return _register("respell", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, joined=joined)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

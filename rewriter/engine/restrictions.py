@@ -37,6 +37,10 @@ class OperatorList(Protocol):
         """Whether the list allows the node."""
         ...
 
+    def has(self, operator: str) -> bool:
+        """Whether the list has the operator, perhaps under conditions."""
+        ...
+
     def most_axes(self, operator: str) -> int | None:
         """The number of dimensions that values of the operator may have; None where the list does not limit it."""
         ...

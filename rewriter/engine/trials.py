@@ -51,7 +51,7 @@ def likeness(node: Task) -> Hashable:
     results = tuple((node.type_string(name), node.shape(name)) for name in node.outputs if name)
     places = tuple(names.index(name) if name else -1 for name in node.inputs)
     operands = tuple(_known(node, name) for name in names)
-    return node.op_type, node.opset, node.lineage, b"".join(attributes), places, operands, read, results
+    return node.op_type, node.opset, frozenset(node.lineage), b"".join(attributes), places, operands, read, results
 
 
 def _known(node: Task, value: str) -> Hashable:

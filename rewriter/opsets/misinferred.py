@@ -282,9 +282,11 @@ def _transposed_errs(found: _Inferred) -> bool:
 
 
 def _old_axes_err(found: _Inferred) -> bool:
-    """Whether axes that count from the end are others than runtimes take them for, as below opset 11, where onnx knows none."""
+    """Whether axes are others than runtimes take them for: below opset 11 onnx knows none that count from the end, and expects them
+    in order.
+    """
     data, result, axes = found.inputs.get(0), found.outputs[0], found.ints("axes")
-    if data is None or result is None or min(axes, default=0) >= 0:
+    if data is None or result is None or not axes:
         return False
     if found.node.op_type == "Squeeze":
         return not data or list(result) != [
@@ -401,7 +403,7 @@ _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
         or (attribute.name == "dilations" and max(attribute.ints, default=1) > 1)
     ),
     "transposed_lengths": lambda attribute: attribute.name in ("auto_pad", "output_shape"),
-    _OLD_AXES: lambda attribute: attribute.name == "axes" and min(attribute.ints, default=0) < 0,
+    _OLD_AXES: lambda attribute: attribute.name == "axes" and [*attribute.ints] != sorted(map(abs, attribute.ints)),
 }
 """Conditions that hold only for nodes with such an attribute."""
 _CERTAIN = {"last_window": 2, "transposed_lengths": 2, "scaled_lengths": 0}

@@ -260,6 +260,23 @@ def joined_with_stored_values(node: Node) -> None:
     node.give(data)
 
 
+@express("Pad", opset=13)
+def elements_again(node: Node) -> None:
+    """Elements that are reflected or repeated around the data are taken from it again, by a Gather for each axis."""
+    shape, pads, mode = node.need_shape(0), node.constant(1), node.attr("mode", "constant")
+    axes = node.constant(3) if node.has_input(3) else np.arange(len(shape))
+    if node.opset < 11 or mode not in ("reflect", "edge", "wrap") or pads is None or axes is None or 0 in shape:
+        return
+    value, rows = node.input(0), list(zip(axes.tolist(), *pads.reshape(2, -1).tolist(), strict=True))
+    if not pads.any() or any(not 0 <= size < shape[axis] for axis, *sizes in rows for size in sizes):
+        return
+    for axis, before, after in rows:
+        if before or after:
+            places = np.pad(np.arange(shape[axis]), (before, after), mode)
+            value = node.op.Gather(value, node.op.int64(places.tolist()), axis=axis % len(shape))
+    node.give(value)
+
+
 @express("Transpose", opset=13)
 def transposed_by_reshape(node: Node) -> None:
     """A Transpose that moves only axes of length 1 becomes a Reshape."""

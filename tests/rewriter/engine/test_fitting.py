@@ -10,6 +10,9 @@ import pytest
 from helpers import command_line, convert_version, model
 
 from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
+from split_rewrite.rewriter.engine.registry import Way
+from split_rewrite.rewriter.engine.task import Task
+from split_rewrite.rewriter.engine.ways import Ways
 from split_rewrite.rewriter.structure import declarations
 
 HEAD = '{}\ntitle = "NPU"\n[[release]]\nfrom = "1"\nopset = {{ min = 11, max = 18 }}\nevidence = "by documentation"\n'
@@ -182,3 +185,36 @@ def test_a_trial_takes_the_types_that_are_known(tmp_path: Path, monkeypatch: pyt
     assert "Gelu" not in operators(convert(name, GELU, 20).model)
     assert "trial" not in weighed
     assert "g" in weighed
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the forms that are tried, in order."""
+    names: list[str] = []
+    go = Ways.go
+
+    def recording(self: Ways, way: Way, node: Task) -> bool:
+        names.append(way.name)
+        return go(self, way, node)
+
+    monkeypatch.setattr(Ways, "go", recording)
+    return names
+
+
+GROUPS = "<float[16,1,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> { y = Conv <group = 16> (x, w) }"
+
+
+def test_the_other_nodes_of_a_form_that_is_refused_are_left(tmp_path: Path, tried: list[str]) -> None:
+    text = f"g (float[1,16,4,4] x) => (float[1,16,4,4] y) {GROUPS}"
+    refused(profile(tmp_path, ["Split", "Concat", "Reshape"]), text)
+    of_each_group = tried.index("products.convolution_of_each_group")
+    assert tried[of_each_group:].count("products.product_with_patches") < 16
+
+
+def test_operands_are_changed_only_for_an_operator_of_the_list(tmp_path: Path, tried: list[str]) -> None:
+    text = "g (float[2] x, float[3,1] z) => (float[3,2] y) { y = Max (x, z) }"
+    refused(profile(tmp_path, ["Relu"]), text)
+    assert "arithmetic.negated_smallest" in tried
+    assert not any(name.startswith("operands.") for name in tried)
+    refused(profile(tmp_path, ["Max"], "[[rule]]\noperators = ['Max']\ntype = { '*' = ['int8'] }"), text)
+    assert "operands.swapped" in tried

@@ -229,6 +229,16 @@ REWRITES = [
             y = Concat <axis = 1> (taller, v2)
         }""",
     ),
+    (
+        "pieces.elements_again",
+        ["Gather"],
+        "",
+        'g (float[1,3,2] x) => (float[1,6,3] y) <int64[6] p = {0,2,0,0,1,1}> { y = Pad<mode = "reflect">(x, p) }',
+        """<int64[6] rows = {2,1,0,1,2,1}, int64[3] columns = {0,1,0}> {
+            taller = Gather <axis = 1> (x, rows)
+            y = Gather <axis = 2> (taller, columns)
+        }""",
+    ),
 ]
 
 
@@ -291,3 +301,19 @@ def test_a_scalar_is_not_repeated(op_type: str, tmp_path: Path) -> None:
     text = f"g (float x) => (float y) <int64[0] e = {{}}> {{ y = {op_type}(x, e) }}"
     with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it: it is not among the operators"):
         same_as_written(tmp_path, ["Concat", "Reshape"], text, {"x": np.array(2, np.float32)})
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+@pytest.mark.parametrize(("before", "after"), [(2, 0), (0, 1), (2, 2)])
+def test_a_pad_by_elements_of_the_data_is_as_in_numpy(mode: str, before: int, after: int, tmp_path: Path) -> None:
+    size = 3 + before + after
+    text = f"g (float[2,3] x) => (float[2,{size}] y) <int64[2] p = {{{before},{after}}}, int64[1] a = {{-1}}> "
+    original = model(f'{text} {{ y = Pad<mode = "{mode}">(x, p, , a) }}', 19)
+    result = convert_version(original, None, options=for_a_list(tmp_path, ["Slice", "Concat"])).model
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert np.array_equal(run(result, {"x": x})[0], np.pad(x, ((0, 0), (before, after)), mode))  # type: ignore[call-overload]
+
+
+def test_a_pad_longer_than_the_data_is_not_taken_from_it(tmp_path: Path) -> None:
+    text = 'g (float[3] x) => (float[9] y) <int64[2] p = {3,3}> { y = Pad<mode = "reflect">(x, p) }'
+    assert "there is no other form of this Pad" in refused_for(tmp_path, ["Gather"], model(text, 13))
