@@ -96,7 +96,7 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
         for (given, _), inputs in zip(pairs, samples, strict=True):
             np.savez(given, *inputs)
         failure = _run_child(target, [str(path), *(str(file) for pair in pairs for file in pair)])
-        ran = [_ran(outputs) for _, outputs in pairs if outputs.exists()]
+        ran = [_ran(outputs, len(names.outputs)) for _, outputs in pairs if outputs.exists()]
         if failure is None and len(ran) < len(pairs):
             failure = Ran("refused", reason="its process ended without a result and without an error")
         return ran if failure is None else [*ran[: len(pairs) - 1], failure]
@@ -116,9 +116,12 @@ def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
     return Ran("refused", reason=own_message(done.stderr)) if done.returncode else None
 
 
-def _ran(outputs: Path) -> Ran:
+def _ran(outputs: Path, count: int) -> Ran:
+    """What a runtime wrote into the file `outputs`: `count` arrays, or none from MNN where it fails without an error."""
     with np.load(outputs) as found:
         arrays = tuple(found[f"arr_{index}"] for index in range(len(found.files) - 1))
+        if len(arrays) < count:
+            return Ran("refused", reason=f"it gave {len(arrays)} of {count} output{'s' * (count != 1)}, and no error")
         return Ran("ran", arrays, str(found["version"]))
 
 

@@ -97,11 +97,12 @@ def store_apart(node: Node) -> None:
 
 
 def _is_read_otherwise(node: Node, name: str) -> bool:
-    """Whether a node of another operator reads the value, too."""
+    """Whether a node of another operator reads the value, too, or may do so because a rule has just made it."""
     graph = node.graph
     if graph.is_read_once(name):
         return False
-    return node.op_type == "Add" or any(reader.op_type != node.op_type for reader in graph.readers(name))
+    readers = [reader.op_type for reader in graph.readers(name)]
+    return node.op_type == "Add" or len(readers) < 2 or any(op_type != node.op_type for op_type in readers)
 
 
 def _adds_to_product(node: Node) -> bool:

@@ -58,3 +58,21 @@ def state_zero(node: Node) -> None:
     integers = node.elem_type(node.output(0) if node.op_type == "QuantizeLinear" else 0)
     if not node.has_input(2) and integers in EIGHT_BITS:
         node.set_input(2, node.op.const(np.zeros(node.need_shape(1)), integers))
+
+
+@avoid("Quantization of a constant", "QuantizeLinear", opset=10)
+def store_steps(node: Node) -> None:
+    """A stored float is stored as the integer that stands for it, by one scale for all elements.
+
+    It is exact but for elements in the middle between two steps, which may be one step apart.
+    """
+    value, scale, zero = (node.constant(index) for index in range(3))
+    if value is None or scale is None or zero is None or zero.size != 1 or scale.size != 1 or value.dtype != np.float32:
+        return
+    if node.graph.is_output(node.output(0)):
+        return
+    if zero.dtype in (np.uint8, np.int8) and np.isfinite(value).all() and scale.dtype == np.float32 and scale.all():
+        limits = np.iinfo(zero.dtype)
+        steps = np.rint(value / scale.reshape(())).astype(np.float64) + int(zero.reshape(()))
+        node.forward(0, node.op.const(np.clip(steps, limits.min, limits.max), zero.dtype))
+        node.remove()

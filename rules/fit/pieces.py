@@ -216,6 +216,15 @@ def copies_in_a_row(node: Node) -> None:
 
 
 @express("Expand", opset=13)
+def with_axes_of_one(node: Node) -> None:
+    """Data of fewer axes than the result gets those of length 1 that are missing."""
+    before, rank = node.need_shape(0), node.need_rank(node.output(0))
+    if len(before) < rank and 0 not in before:
+        wide = node.op.Reshape(node.input(0), node.op.int64([*[1] * (rank - len(before)), *before]))
+        node.set_input(0, wide)
+
+
+@express("Expand", opset=13)
 def product_with_ones(node: Node) -> None:
     """Numbers are multiplied by a constant of ones, which has the lengths that they are repeated to."""
     before, after, kind = node.need_shape(0), node.need_shape(node.output(0)), node.need_elem_type()
@@ -275,6 +284,26 @@ def elements_again(node: Node) -> None:
             places = np.pad(np.arange(shape[axis]), (before, after), mode)
             value = node.op.Gather(value, node.op.int64(places.tolist()), axis=axis % len(shape))
     node.give(value)
+
+
+@express("Reshape", opset=13)
+def squeezed(node: Node) -> None:
+    """A Reshape that only removes axes of length 1 becomes a Squeeze."""
+    before, after = node.need_shape(0), node.need_shape(node.output(0))
+    removed = [axis for axis, length in enumerate(before) if length == 1]
+    if len(before) > len(after) and [length for length in before if length != 1] == list(after):
+        node.become.Squeeze(node.input(0), node.op.int64(removed))
+
+
+@express(("GatherElements", "ScatterElements"), opset=13)
+def along_a_row(node: Node) -> None:
+    """Vectors become matrices of one row, and the result loses the first axis again."""
+    if node.need_rank() != 1 or 0 in node.need_shape(node.output(0)):
+        return
+    op, kept = node.op, {"reduction": node.attr("reduction")} if node.has_attr("reduction") else {}
+    rows = [op.Reshape(name, op.int64([1, -1])) for name in node.inputs]
+    row = getattr(op, node.op_type)(*rows, axis=1, opset=node.opset, **kept)
+    node.become.Reshape(row, op.int64([*node.need_shape(node.output(0))]))
 
 
 @express("Transpose", opset=13)

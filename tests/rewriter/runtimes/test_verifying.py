@@ -36,6 +36,7 @@ def verify(folder: Path, adapter: str, *more: str) -> Ended:
         ("Refuse", "fake_adapters:Refuse refuses the result: RuntimeError: first line no Relu here"),
         ("Crash", "fake_adapters:Crash crashes on the result: ended by signal 11"),
         ("Silent", "fake_adapters:Silent refuses the result: its process ended without a result and without an error"),
+        ("Empty", "fake_adapters:Empty refuses the result: it gave 0 of 1 output, and no error"),
         ("WrongAbs", "; it begins with Abs 'middle'"),
         ("Hiding", "; it begins with Sigmoid 'y', or before it: fake_adapters:Hiding does not show all values"),
     ],

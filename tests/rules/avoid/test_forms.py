@@ -105,6 +105,13 @@ FREE = {
         17,
         "(float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { m = LayerNormalization(x, w) y = LayerNormalization(m, w) }",
     ),
+    "Vector beside a constant or more axes": (13, "(float[2] x, float[2] z) => (float[2] y) { y = Sub(x, z) }"),
+    "Concat of a vector and a constant": (13, "(float[2] x) => (float[4] y) { y = Concat<axis = 0>(x, x) }"),
+    "Negative axis of a vector": (13, "(float[2] x) => (float[2] y) { y = Softmax<axis = 0>(x) }"),
+    "Quantization of a constant": (
+        13,
+        "(float[2] x) => (uint8[2] y) <float s = {1}, uint8 z = {0}> { y = QuantizeLinear(x, s, z) }",
+    ),
     "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
     "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),

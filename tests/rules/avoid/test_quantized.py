@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from avoiding import for_a_runtime
-from helpers import assert_rewrites
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, model, run
+from onnx import TensorProto, helper, numpy_helper
 
 STORED = "float s = {0.05}, uint8 p = {3}, float[2] r = {0.02, 0.1}, int8[2] z = {0, 0}"
 REWRITES = [
@@ -44,7 +46,43 @@ REWRITES = [
         "g (int8[2] x) => (float[2] y) <float s = {0.5}> { y = DequantizeLinear(x, s) }",
         "<float s = {0.5}, int8 z = {0}> { y = DequantizeLinear (x, s, z) }",
     ),
+    (
+        "quantized.store_steps",
+        "Quantization of a constant",
+        13,
+        """g (float[4] x) => (float[4] y) <float[4] c = {0.5, -0.25, 9, -9}, float s = {0.25}, int8 z = {3}> {
+            q = QuantizeLinear(c, s, z) d = DequantizeLinear(q, s, z) y = Mul(x, d) }""",
+        """<float s = {0.25}, int8 z = {3}, int8[4] q = {5, 2, 39, -33}> {
+            d = DequantizeLinear (q, s, z) y = Mul (x, d) }""",
+    ),
 ]
+
+STAYS = {
+    "it is computed": "g (float[2] x) => (uint8[2] y) <float s = {0.5}, uint8 z = {3}> { y = QuantizeLinear(x, s, z) }",
+    "it is an output": "g () => (uint8[2] y) <float[2] c = {1, 2}, float s = {0.5}, uint8 z = {3}> { y = QuantizeLinear(c, s, z) }",
+    "several scales": """g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] s = {0.5, 1}, uint8[2] z = {3, 4}> {
+        q = QuantizeLinear<axis = 0>(c, s, z) d = DequantizeLinear<axis = 0>(q, s, z) y = Mul(x, d) }""",
+    "a scale of 0": """g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float s = {0}, uint8 z = {3}> {
+        q = QuantizeLinear(c, s, z) d = DequantizeLinear(q, s, z) y = Mul(x, d) }""",
+}
+
+
+@pytest.mark.parametrize("text", STAYS.values(), ids=STAYS)
+def test_stays(text: str, tmp_path: Path) -> None:
+    before = model(text, 13)
+    assert converted(before, "Quantization of a constant", tmp_path).graph.node == before.graph.node
+
+
+def test_a_stored_step_is_what_onnxruntime_computes(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).standard_normal(64).astype(np.float32) * 40
+    before = model("g () => (int8[64] y) <float[1] c = {0}, float s = {0.3}, int8 z = {-7}> { y = QuantizeLinear(c, s, z) }", 13)
+    before.graph.initializer[0].CopyFrom(numpy_helper.from_array(values, "c"))
+    wanted = run(before, {})[0]
+    before.graph.node.append(helper.make_node("Cast", ["y"], ["w"], to=TensorProto.INT32))
+    before.graph.output[0].CopyFrom(helper.make_tensor_value_info("w", TensorProto.INT32, [64]))
+    after = converted(before, "Quantization of a constant", tmp_path)
+    assert "QuantizeLinear" not in [node.op_type for node in after.graph.node]
+    np.testing.assert_array_equal(run(after, {})[0], wanted)
 
 
 @pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])

@@ -239,6 +239,35 @@ REWRITES = [
             y = Gather <axis = 2> (taller, columns)
         }""",
     ),
+    (
+        "pieces.with_axes_of_one",
+        ["Expand", "Reshape"],
+        "[[rule]]\noperators = ['Expand']\nrank = { input = '=output' }",
+        "g (float[3] x) => (float[2,3] y) <int64[2] s = {2, 3}> { y = Expand(x, s) }",
+        """<int64[2] s = {2, 3}, int64[2] r = {1, 3}> {
+            row = Reshape (x, r)
+            y = Expand (row, s)
+        }""",
+    ),
+    (
+        "pieces.squeezed",
+        ["Squeeze"],
+        "",
+        "g (float[1,3,1] x) => (float[3] y) <int64[1] s = {3}> { y = Reshape(x, s) }",
+        "<int64[2] a = {0, 2}> { y = Squeeze (x, a) }",
+    ),
+    (
+        "pieces.along_a_row",
+        ["GatherElements", "Reshape"],
+        "[[rule]]\noperators = ['GatherElements']\nrank = { data = 2 }",
+        "g (float[3] x, int64[2] i) => (float[2] y) { y = GatherElements<axis = -1>(x, i) }",
+        """<int64[2] r = {1, -1}, int64[1] s = {2}> {
+            row = Reshape (x, r)
+            places = Reshape (i, r)
+            taken = GatherElements <axis = 1> (row, places)
+            y = Reshape (taken, s)
+        }""",
+    ),
 ]
 
 
@@ -317,3 +346,15 @@ def test_a_pad_by_elements_of_the_data_is_as_in_numpy(mode: str, before: int, af
 def test_a_pad_longer_than_the_data_is_not_taken_from_it(tmp_path: Path) -> None:
     text = 'g (float[3] x) => (float[9] y) <int64[2] p = {3,3}> { y = Pad<mode = "reflect">(x, p) }'
     assert "there is no other form of this Pad" in refused_for(tmp_path, ["Gather"], model(text, 13))
+
+
+@pytest.mark.parametrize(("opset", "reduction"), [(13, ""), (16, "add"), (18, "max")])
+def test_updates_of_a_vector_are_those_of_a_row(opset: int, reduction: str, tmp_path: Path) -> None:
+    how = f', reduction = "{reduction}"' if reduction else ""
+    text = f"g (float[4] x, int64[3] i, float[3] u) => (float[4] y) {{ y = ScatterElements<axis = 0{how}>(x, i, u) }}"
+    rules = "[[rule]]\noperators = ['ScatterElements']\nrank = { data = 2 }"
+    options = for_a_list(tmp_path, ["ScatterElements", "Reshape"], rules)
+    result = convert_version(model(text, opset), opset, options=options).model
+    places = [3, 0, -2] if not reduction else [3, 3, 0]
+    feeds = {"x": np.array([1, 2, 3, 4], np.float32), "i": np.array(places), "u": np.array([5, 6, -7], np.float32)}
+    assert np.array_equal(run(result, feeds)[0], run(model(text, opset), feeds)[0])
