@@ -101,8 +101,9 @@ def _spread_mask_over_queries(node: Node) -> None:
     """
     if not node.has_input(_MASK):
         return
-    are_known = isinstance(node.dimension(-1, _MASK), int) and isinstance(node.dimension(-2, _K), int)
-    if are_known and not node.has_input(_PAST_KEY) and node.elem_type(_MASK) in (TensorProto.BOOL, *ANY_FLOATING):
+    lengths = [node.dimension(-1, _MASK), node.dimension(-2, _K)]
+    lengths += [node.dimension(-2, _PAST_KEY)] if node.has_input(_PAST_KEY) else []
+    if all(isinstance(size, int) for size in lengths) and node.elem_type(_MASK) in (TensorProto.BOOL, *ANY_FLOATING):
         _pad_mask(node)
     rank, queries = node.rank(_MASK), node.dimension(-2, _Q)
     if rank is not None and rank > 1 and queries is not None and node.dimension(-2, _MASK) == queries:

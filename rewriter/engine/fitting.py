@@ -163,6 +163,8 @@ class Fitting:
         """What helps where the node is refused; "" in a trial, whose refusal nobody reads."""
         if self._trial is not None:
             return ""
+        if node.subgraphs() and node.has_input(0) and node.constant(0) is not None:
+            return "--static writes out a body that is known to run"
         if found.against and found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
             return "--allow int32-inputs lets the inputs of the model that are int64 be int32"
         needs_shape = any(" is open" in reason for reason in found.against)  # the words of the key `static`

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onnx import TensorProto
-
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
-_WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 _ELSEWHERE = "choose another runtime"
-
-
-def _divides_integers(node: Node) -> bool:
-    return node.elem_type() in _WHOLE
 
 
 def _has_dilations(node: Node) -> bool:
@@ -62,7 +55,6 @@ def _always(_: Node) -> bool:
 
 
 _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
-    ("Div of integers", "Div", _divides_integers, "it divides integers, and no other form of it is exact", _ELSEWHERE),
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
     ("ConvTranspose along three axes", "ConvTranspose", _has_three_axes, "it has three spatial axes", _ELSEWHERE),

@@ -37,3 +37,17 @@ def square_of_the_difference(node: Node) -> None:
     """The square of the difference between both operands as floats is greater than 0."""
     difference = node.op.Sub(*_as_floats(node))
     _is_positive(node, node.op.Mul(difference, difference))
+
+
+@express("Equal", opset=13)
+def the_truth_itself(node: Node) -> None:
+    """What is compared with a stored truth is the result; what is compared with a stored falsehood becomes a Not."""
+    for index in (0, 1):
+        stored, other = node.constant(index), node.rank(1 - index)
+        if node.elem_type() != TensorProto.BOOL or stored is None or stored.size != 1 or other is None or stored.ndim > other:
+            continue
+        if stored.item():
+            node.give(node.input(1 - index))
+        else:
+            node.become.Not(node.input(1 - index))
+        return

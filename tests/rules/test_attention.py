@@ -642,3 +642,21 @@ def test_below_25_a_past_makes_presents(outputs, queries):
 def test_a_short_mask_of_integers_means_the_same_at_24():
     text = "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v, int64[3,2] m) => (float[1,2,3,4] y) { y = Attention (q, k, v, m) }"
     assert [node.op_type for node in convert_version(model(text, 25, 10), 24).model.graph.node] == ["Attention"]
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4])
+@pytest.mark.parametrize("target", [24, 23, 22])
+def test_below_25_a_mask_reaches_beyond_a_past(columns, target):
+    source = model(
+        f"""g (float[1,1,2,4] q, float[1,1,2,4] k, float[1,1,2,4] v, float[2,{columns}] m, float[1,1,2,4] pk, float[1,1,2,4] pv)
+        => (float[1,1,2,4] y, float[1,1,4,4] c, float[1,1,4,4] d) {{ y, c, d = Attention (q, k, v, m, pk, pv) }}""",
+        25,
+        10,
+    )
+    random = np.random.default_rng(8)
+    feeds = {name: random.normal(size=(1, 1, 2, 4)).astype(np.float32) for name in ("q", "k", "v", "pk", "pv")}
+    feeds["m"] = random.normal(size=(2, columns)).astype(np.float32)
+    result = convert_version(source, target).model
+    np.testing.assert_allclose(run(result, feeds)[0], ReferenceEvaluator(source).run(None, feeds)[0], rtol=1e-4, atol=1e-5)
+    kept = [node.op_type for node in result.graph.node]
+    assert target != 24 or kept == (["Attention"] if columns == 4 else ["Pad", "Attention"])

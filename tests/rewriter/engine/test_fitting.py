@@ -218,3 +218,17 @@ def test_operands_are_changed_only_for_an_operator_of_the_list(tmp_path: Path, t
     assert not any(name.startswith("operands.") for name in tried)
     refused(profile(tmp_path, ["Max"], "[[rule]]\noperators = ['Max']\ntype = { '*' = ['int8'] }"), text)
     assert "operands.swapped" in tried
+
+
+LOOP = """g (float[2] x) => (float[2] y) <int64 count = {3}, bool on = {1}> {
+    y = Loop (count, on, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity(c) t = Neg(s) }>
+}"""
+
+
+def test_a_loop_of_known_count_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    name = profile(tmp_path, ["Neg"])
+    assert "Hint: --static writes out a body that is known to run" in refused(name, LOOP)
+    assert operators(convert(name, LOOP, static=True).model) == ["Neg"] * 3
+    assert "--static" not in refused(
+        name, LOOP.replace(" <int64 count = {3}, ", " <").replace("(float[2] x)", "(float[2] x, int64 count)")
+    )

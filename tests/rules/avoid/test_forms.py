@@ -112,6 +112,7 @@ FREE = {
         13,
         "(float[2] x) => (uint8[2] y) <float s = {1}, uint8 z = {0}> { y = QuantizeLinear(x, s, z) }",
     ),
+    "Mod of integers": (13, "(int64[2] x) => (int64[2] y) <int64 c = {2}> { y = Mod(x, c) }"),
     "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
     "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),

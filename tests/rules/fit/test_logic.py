@@ -32,3 +32,16 @@ def test_nan_is_found_without_logical_operators(tmp_path: Path) -> None:
     before = model("g (float[3] x) => (bool[3] y) { y = IsNaN(x) }", 13)
     result = convert_version(before, 13, options=for_a_list(tmp_path, [*ARITHMETIC, "Less", "Not"])).model
     np.testing.assert_array_equal(run(result, {"x": np.array([np.nan, -np.inf, 0.5], np.float32)})[0], [True, False, False])
+
+
+@pytest.mark.parametrize(("stored", "wanted"), [("1", ["Greater", "Cast"]), ("0", ["Greater", "Not", "Cast"])])
+@pytest.mark.parametrize("operands", ["t, k", "k, t"])
+def test_what_is_compared_with_a_stored_truth_is_that_or_its_negation(
+    stored: str, wanted: list[str], operands: str, tmp_path: Path
+) -> None:
+    text = f"""g (float[2] x) => (float[2] y) <bool k = {{{stored}}}, float zero = {{0}}> {{
+        t = Greater(x, zero) e = Equal({operands}) y = Cast<to = 1>(e) }}"""
+    result = convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["Greater", "Not", "Cast"])).model
+    assert [node.op_type for node in result.graph.node] == wanted
+    feeds = {"x": np.array([-1, 2], np.float32)}
+    np.testing.assert_array_equal(run(result, feeds)[0], run(model(text, 13), feeds)[0])

@@ -1,0 +1,78 @@
+"""Quotients and remainders of integers: what stays refused, and what is written for places along an axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from avoiding import converted, for_a_runtime
+from helpers import assert_rewrites, convert_version, model, run
+
+from split_rewrite.rewriter import UnconvertibleError
+
+REFUSED = {
+    "of the model": "g (int64[3] x) => (int64[3] y) <int64 c = {2}> { y = Div(x, c) }",
+    "by what is computed": "g (float[2,3] x, int64 c) => (int64[2,1] y) { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "by a negative number": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {-2}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "by zero": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {0}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "along an open axis": "g (float[2,N] x) => (int64[2,1] y) <int64 c = {2}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "by a large number": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {4194304}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "of sums": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {2}> { p = ArgMax<axis = 1>(x) q = Add(p, p) y = Div(q, c) }",
+}
+
+REWRITES = [
+    (
+        "divisions.quotients_of_places",
+        "Div of integers",
+        "g (float[2,12] x) => (int64[1,2] y) <int64 c = {4}> { p = ArgMax<axis = -1>(x) t = Transpose(p) y = Div(t, c) }",
+        """<float c = {4}> { p = ArgMax <axis = -1> (x) t = Transpose (p) f = Cast <to = 1> (t) q = Div (f, c) r = Floor (q)
+            y = Cast <to = 7> (r) }""",
+    ),
+    (
+        "divisions.remainders_of_places",
+        "Mod of integers",
+        "g (float[2,12] x) => (int64[2,1] y) <int64 c = {4}> { p = ArgMin<axis = 1>(x) y = Mod(p, c) }",
+        "<int64 c = {4}> { p = ArgMin <axis = 1> (x) q = Div (p, c) m = Mul (q, c) y = Sub (p, m) }",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_other_integers_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(UnconvertibleError, match="it divides integers, and no other form of it is exact"):
+        converted(model(text, 13), "Div of integers", tmp_path)
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_other_remainders_stay(text: str, tmp_path: Path) -> None:
+    before = model(text.replace("Div", "Mod"), 13)
+    assert converted(before, "Mod of integers", tmp_path).graph.node == before.graph.node
+
+
+@pytest.mark.parametrize(("rule", "form", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, before: str, after: str, tmp_path: Path) -> None:
+    assert_rewrites(before, after, rule, 13, 13, for_a_runtime(form, tmp_path))
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 49, 50, 4_194_303])
+@pytest.mark.parametrize("op_type", ["Div", "Mod"])
+def test_each_place_is_divided_as_an_integer(op_type: str, divisor: int, tmp_path: Path) -> None:
+    before = model(
+        f"g (float[400,400] x) => (int64[400] y) <int64 c = {{{divisor}}}> {{ p = ArgMax<axis = 1, keepdims = 0>(x) y = {op_type}(p, c) }}",
+        13,
+    )
+    after = convert_version(before, 13, options=for_a_runtime(f"{op_type} of integers", tmp_path)).model
+    expected = np.arange(400) // divisor if op_type == "Div" else np.arange(400) % divisor
+    np.testing.assert_array_equal(run(after, {"x": np.eye(400, dtype=np.float32)})[0], expected)
+    assert after.graph.node != before.graph.node
+
+
+def test_the_largest_quotients_are_exact_as_floats() -> None:
+    """The numbers beside multiples are those that a rounded quotient would miss."""
+    divisors = np.array([3, 5, 7, 1023, 2047, 2048, 4095, 1_398_101, 4_194_303])
+    for divisor in divisors:
+        multiples = np.arange(0, 2**22, divisor)
+        numbers = np.concatenate([multiples, multiples[1:] - 1])
+        quotients = np.floor(numbers.astype(np.float32) / np.float32(divisor))
+        np.testing.assert_array_equal(quotients, numbers // divisor)
