@@ -10,6 +10,7 @@ from onnx import NodeProto, TensorProto
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
+from ..opsets import facts
 from .notes import Notes
 from .outcome import Outcome, Remark
 from .registry import Way
@@ -163,8 +164,8 @@ class Fitting:
         """What helps where the node is refused; "" in a trial, whose refusal nobody reads."""
         if self._trial is not None:
             return ""
-        if node.subgraphs() and node.has_input(0) and node.constant(0) is not None:
-            return "--static writes out a body that is known to run"
+        if facts.of(node.op_type).word("iterates") == "turns" and node.constant(0) is not None and not self._ways.respells(node):
+            return "--static writes out a Loop of a few turns that are known"
         if found.against and found.list.refuses_type(node.op_type, "int64") and _comes_from_wide_input(node):
             return "--allow int32-inputs lets the inputs of the model that are int64 be int32"
         needs_shape = any(" is open" in reason for reason in found.against)  # the words of the key `static`

@@ -102,6 +102,8 @@ class Rule(NamedTuple):
     """Whether infinities make NaN of more elements than in the original, as where it multiplies by weights of 0."""
     joined: str = ""
     """The operator that it writes for several nodes which spell it out."""
+    beside: tuple[str, ...] = ()
+    """The operators that it writes beside `joined`, which a list has to have, too."""
     of_listed: bool = False
     """Whether it helps only where a list has the operator: it changes what its conditions are about, and nothing else."""
     of_caller: bool = False
@@ -225,6 +227,7 @@ def _register(
     steps: bool = False,
     zeros: bool = False,
     joined: str = "",
+    beside: tuple[str, ...] = (),
     of_listed: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
@@ -237,7 +240,7 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, of_listed)
+            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, beside, of_listed)
             rule = Rule(name, kind, op_type, version, function, *traits)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
@@ -350,12 +353,13 @@ def respell(
     steps: bool = False,
     zeros: bool = False,
     joined: str = "",
+    beside: tuple[str, ...] = (),
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 
     It gets nodes that are in the form of the target, writes nodes for `opset`, and does nothing where they compute anything else.
     """
-    return _register("respell", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, joined=joined)
+    return _register("respell", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, joined=joined, beside=beside)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:

@@ -47,6 +47,10 @@ class Ways:
             rule = self._registry.decomposition(node.op_type)
             yield Way(f"expansion.{node.op_type}" if rule is None else rule.name)
 
+    def respells(self, node: Task) -> bool:
+        """Whether the conversion's options ask for rules that spell such a node otherwise, as `static` does."""
+        return bool(self._registry.respellings(node.op_type))
+
     def is_avoidance(self, rule: str, op_type: str) -> bool:
         """Whether the rule called `rule` writes nodes of the operator for a runtime, whichever way they then take."""
         return any(each.name == rule for each in self._registry.avoidances(op_type))

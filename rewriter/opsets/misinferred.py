@@ -68,6 +68,14 @@ def stated_shape(node: onnx.NodeProto, opset: int) -> list[int] | None:
     return next((list(attribute.ints) for attribute in node.attribute if attribute.name == "shape"), None)
 
 
+def has_old_axes_in_disorder(node: onnx.NodeProto, opset: int) -> bool:
+    """Whether `node` is a Squeeze or Unsqueeze below opset 11 whose axes are not in order: onnx leaves some of them out."""
+    if _word(node.op_type, opset) != _OLD_AXES:
+        return False
+    axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
+    return min(axes, default=0) >= 0 and axes != sorted(axes)
+
+
 def cuts_by_unknown_bounds(model: onnx.ModelProto) -> bool:
     known = constants(model)
     return any(has_unknown_steps(node, known) or has_unknown_starts(node, known) for node, _ in nodes_with_opset(model))

@@ -15,6 +15,7 @@ from . import facts
 from .misinferred import (
     WRONG_SYMBOLS,
     cuts_by_unknown_bounds,
+    has_old_axes_in_disorder,
     has_unknown_starts,
     has_unknown_steps,
     integers_cut_before,
@@ -32,6 +33,8 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_bounds(model)):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:
+        return True
+    if min(opsets) < 11 and (b"Squeeze" in serialized or b"Unsqueeze" in serialized):
         return True
     if b"Cast" in serialized and integers_cut_before(model):
         return True
@@ -58,6 +61,10 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
             replaced[index] = _copy(node)
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
+        elif has_old_axes_in_disorder(node, opset):
+            replaced[index] = _copy(node)
+            for attribute in node.attribute:
+                attribute.ints[:] = sorted(attribute.ints)
         elif (function := _stand_in(node, opset, known, cut.get(index))) is not None:
             replaced[index] = _copy(node)
             functions[function.name] = function

@@ -10,6 +10,8 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.places import LARGEST, are_places
 
+_SPREADS_BOTH = 7
+"""The opset from which on either operand may be spread; before, only the second one is, by attributes."""
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
 
@@ -22,7 +24,7 @@ def quotients_of_places(node: Node) -> None:
     kind, divisor = node.elem_type(), node.constant(1)
     if kind not in _WHOLE:
         return
-    if divisor is None or not _is_small(divisor) or not are_places(node, node.input(0)):
+    if node.opset < _SPREADS_BOTH or divisor is None or not _is_small(divisor) or not are_places(node, node.input(0)):
         raise Unconvertible("it divides integers, and no other form of it is exact", "choose another runtime")
     op = node.op
     quotient = op.Div(op.Cast(node.input(0), to=TensorProto.FLOAT), op.const(divisor, TensorProto.FLOAT))
@@ -33,7 +35,7 @@ def quotients_of_places(node: Node) -> None:
 def remainders_of_places(node: Node) -> None:
     """Of what an ArgMax or ArgMin found, the whole multiples of a stored positive number are subtracted.
 
-    It is exact, since both numbers are below 2^22.
+    It is exact: neither number is negative.
     """
     divisor = node.constant(1)
     if divisor is None or not _is_small(divisor) or not are_places(node, node.input(0)):

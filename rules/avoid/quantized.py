@@ -71,7 +71,13 @@ def store_steps(node: Node) -> None:
         return
     if node.graph.is_output(node.output(0)):
         return
-    if zero.dtype in (np.uint8, np.int8) and np.isfinite(value).all() and scale.dtype == np.float32 and scale.all():
+    if (
+        zero.dtype in (np.uint8, np.int8)
+        and np.isfinite(value).all()
+        and scale.dtype == np.float32
+        and np.isfinite(scale).all()
+        and scale.all()
+    ):
         limits = np.iinfo(zero.dtype)
         steps = np.rint(value / scale.reshape(())).astype(np.float64) + int(zero.reshape(()))
         node.forward(0, node.op.const(np.clip(steps, limits.min, limits.max), zero.dtype))

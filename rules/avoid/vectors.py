@@ -5,9 +5,11 @@ https://onnx.ai/onnx/repo-docs/Broadcasting.html, https://onnx.ai/onnx/operators
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import helper
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 _SPREADS_BOTH = 7
@@ -22,13 +24,17 @@ _BY_ELEMENTS = (
 def with_two_axes(node: Node) -> None:
     """Computed vectors get as many axes as the result has, but at least two, and a result of one axis loses the other again.
 
-    It is exact for all types. The ranks have to be known.
+    It is exact for all types. The ranks have to be known. Below opset 7, where operands are spread by attributes, they are refused.
     """
-    rank, operands = node.rank(node.output(0)), range(len(node.inputs))
+    operands = range(len(node.inputs))
     vectors = [index for index in operands if node.rank(index) == 1 and not _is_stored(node, index)]
-    is_of_vectors = rank == 1 and not any(_is_stored(node, index) for index in operands)
-    if node.opset < _SPREADS_BOTH or not vectors or rank is None or is_of_vectors:
+    if not vectors:
         return
+    rank = node.need_rank(node.output(0))
+    if rank == 1 and not any(_is_stored(node, index) for index in operands):
+        return
+    if node.opset < _SPREADS_BOTH:
+        raise Unconvertible("an operand has one axis", "choose a target opset from 7 on")
     op, before = node.op, list(range(max(rank, 2) - 1))
     matrices = [op.Unsqueeze(name, op.int64(before)) if i in vectors else name for i, name in enumerate(node.inputs)]
     attributes = {each.name: helper.get_attribute_value(each) for each in node.proto.attribute}
@@ -63,12 +69,17 @@ def joined_rows(node: Node) -> None:
     node.become.Squeeze(op.Concat(*rows, axis=1), op.int64([0]))
 
 
-@avoid("Negative axis of a vector", ("ArgMax", "ArgMin", "Concat", "LogSoftmax", "Softmax", "TopK"), opset=13)
+@avoid("Negative axis of a vector", ("ArgMax", "ArgMin", "Concat", "CumSum", "LogSoftmax", "Softmax", "TopK"), opset=13)
 def only_axis(node: Node) -> None:
     """The only axis of a vector is called 0, not -1.
 
-    It is exact for all types.
+    It is exact for all types. An axis that is computed at run time stays.
     """
+    if node.op_type == "CumSum":
+        axis = node.constant(1)
+        if node.rank(0) == 1 and axis is not None and (axis < 0).any():
+            node.set_input(1, node.op.const(np.zeros_like(axis), axis.dtype))
+        return
     by_default = 0 if node.op_type in ("ArgMax", "ArgMin") or node.opset < 13 else -1
     if node.rank(0) == 1 and node.attr("axis", by_default) < 0:
         node.set_attr("axis", 0)

@@ -15,10 +15,11 @@ from ..shared.spelled_norms import Normalized, centered, is_of_last_axes, normal
 from ..shared.spelled_out import either_way
 
 
-@respell("Mul", opset=17, sums=True, zeros=True, joined="LayerNormalization")
+@respell("Mul", opset=17, sums=True, zeros=True, joined="LayerNormalization", beside=("Concat", "Slice"))
 def deviation_of_both_signs(node: Node) -> None:
     """x / sqrt(mean(x²) + epsilon) * scale becomes the first half of a LayerNormalization of x and -x."""
-    for name, scale in either_way(node) if node.elem_type() == TensorProto.FLOAT else ():
+    may_become = node.elem_type() == TensorProto.FLOAT and node.graph.may_write("LayerNormalization")
+    for name, scale in either_way(node) if may_become else ():
         found = normalized(node, name)
         if found is not None and not centered(node, found) and is_of_last_axes(node, scale, found.x, found.axes):
             _write(node, found, scale)

@@ -277,7 +277,7 @@ def elements_again(node: Node) -> None:
     if node.opset < 11 or mode not in ("reflect", "edge", "wrap") or pads is None or axes is None or 0 in shape:
         return
     value, rows = node.input(0), list(zip(axes.tolist(), *pads.reshape(2, -1).tolist(), strict=True))
-    if not pads.any() or any(not 0 <= size < shape[axis] for axis, *sizes in rows for size in sizes):
+    if not pads.any() or pads.min() < 0 or any(size >= shape[axis] for axis, *sizes in rows for size in sizes if mode != "edge"):
         return
     for axis, before, after in rows:
         if before or after:

@@ -106,7 +106,7 @@ OPEN = {
     "transposed-to-less": (13, "float[1,1,4] x, float[1,1,3] w", "", "y = ConvTranspose <output_shape = [2]> (x, w)", None),
     "axes-from-the-end-below-11": (9, "float[2,3] x", "", "y = Unsqueeze <axes = [-1, -3]> (x)", None),
     "squeezed-from-the-end-below-11": (9, "float[2,1,3,1] x", "", "y = Squeeze <axes = [-1, -3]> (x)", None),
-    "squeezed-in-another-order-below-11": (9, "float[1,2,3,1] x", "", "y = Squeeze <axes = [3, 0]> (x)", None),
+    "squeezed-in-another-order-below-11": (9, "float[1,2,3,1] x", "", "y = Squeeze <axes = [3, 0]> (x)", (2, 3)),
     "added-in-another-order-below-11": (9, "float[2,3] x", "", "y = Unsqueeze <axes = [0, 2]> (x)", (1, 2, 1, 3)),
     "certain-axes": (11, "float[2,3] x", "", "y = Unsqueeze <axes = [-1, -3]> (x)", (2, 1, 3, 1)),
     "certain-pool": (13, "float[1,1,4] x", "", "y = MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x)", (1, 1, 2)),

@@ -18,6 +18,10 @@ REFUSED = {
     "by zero": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {0}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
     "along an open axis": "g (float[2,N] x) => (int64[2,1] y) <int64 c = {2}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
     "by a large number": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {4194304}> { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
+    "padded with others": """g (float[2,3] x) => (int64[4,1] y) <int64 c = {2}, int64[4] p = {1,0,1,0}, int64 v = {-5}> {
+        p1 = ArgMax<axis = 1>(x) q = Pad(p1, p, v) y = Div(q, c) }""",
+    "among others": """g (float[2,3] x, int64[1,1] i, int64[1,1] u) => (int64[2,1] y) <int64 c = {2}> {
+        p = ArgMax<axis = 1>(x) q = ScatterElements(p, i, u) y = Div(q, c) }""",
     "of sums": "g (float[2,3] x) => (int64[2,1] y) <int64 c = {2}> { p = ArgMax<axis = 1>(x) q = Add(p, p) y = Div(q, c) }",
 }
 
@@ -42,6 +46,13 @@ REWRITES = [
 def test_other_integers_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(UnconvertibleError, match="it divides integers, and no other form of it is exact"):
         converted(model(text, 13), "Div of integers", tmp_path)
+
+
+def test_what_is_spread_by_attributes_is_refused(tmp_path: Path) -> None:
+    text = """g (float[3,2,2] x) => (int64[2,2] y) <int64[2] c = {1, 5}> {
+        p = ArgMax<axis = 0, keepdims = 0>(x) y = Div<broadcast = 1, axis = 0>(p, c) }"""
+    with pytest.raises(UnconvertibleError, match="it divides integers, and no other form of it is exact"):
+        converted(model(text, 6), "Div of integers", tmp_path)
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)

@@ -112,6 +112,12 @@ FREE = {
         13,
         "(float[2] x) => (uint8[2] y) <float s = {1}, uint8 z = {0}> { y = QuantizeLinear(x, s, z) }",
     ),
+    "Norm that is scaled by another shape than its axes have": (
+        13,
+        """(float[2,3] x) => (float[2,3] y) <float[3] s = {1, 2, 3}, float two = {2}, float e = {0.001}> {
+        m = ReduceMean<axes = [1]>(x) d = Sub(x, m) p = Pow(d, two) v = ReduceMean<axes = [1]>(p)
+        a = Add(v, e) r = Sqrt(a) q = Div(d, r) y = Mul(q, s) }""",
+    ),
     "Mod of integers": (13, "(int64[2] x) => (int64[2] y) <int64 c = {2}> { y = Mod(x, c) }"),
     "Three or more operands": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),

@@ -62,6 +62,8 @@ STAYS = {
     "it is an output": "g () => (uint8[2] y) <float[2] c = {1, 2}, float s = {0.5}, uint8 z = {3}> { y = QuantizeLinear(c, s, z) }",
     "several scales": """g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] s = {0.5, 1}, uint8[2] z = {3, 4}> {
         q = QuantizeLinear<axis = 0>(c, s, z) d = DequantizeLinear<axis = 0>(q, s, z) y = Mul(x, d) }""",
+    "a scale that is no number": """g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float s = {nan}, uint8 z = {3}> {
+        q = QuantizeLinear(c, s, z) d = DequantizeLinear(q, s, z) y = Mul(x, d) }""",
     "a scale of 0": """g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float s = {0}, uint8 z = {3}> {
         q = QuantizeLinear(c, s, z) d = DequantizeLinear(q, s, z) y = Mul(x, d) }""",
 }

@@ -10,6 +10,8 @@ import pytest
 from avoiding import converted, for_a_runtime
 from helpers import assert_rewrites, model, run
 
+from split_rewrite.rewriter import UnconvertibleError
+
 BESIDE = "Vector beside a constant or more axes"
 JOINED = "Concat of a vector and a constant"
 COUNTED = "Negative axis of a vector"
@@ -24,6 +26,8 @@ STAYS = [
     (COUNTED, "g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = -1>(x) }"),
     (COUNTED, "g (float[3] x) => (float[3] y) { y = Softmax<axis = 0>(x) }"),
     (COUNTED, "g (float[3] x) => (int64[1] y) { y = ArgMax(x) }"),
+    (COUNTED, "g (float[3] x, int64 a) => (float[3] y) { y = CumSum(x, a) }"),
+    (COUNTED, "g (float[2,3] x) => (float[2,3] y) <int64 a = {-1}> { y = CumSum(x, a) }"),
 ]
 
 REWRITES = [
@@ -63,6 +67,12 @@ REWRITES = [
         "g (float[3] x) => (int64[1] y) { y = ArgMin<axis = -1>(x) }",
         "{ y = ArgMin <axis = 0> (x) }",
     ),
+    (
+        "vectors.only_axis",
+        COUNTED,
+        "g (float[3] x) => (float[3] y) <int32 a = {-1}> { y = CumSum(x, a) }",
+        "<int32 b = {0}> { y = CumSum (x, b) }",
+    ),
 ]
 
 
@@ -70,6 +80,13 @@ REWRITES = [
 def test_stays(form: str, text: str, tmp_path: Path) -> None:
     before = model(text, 13)
     assert converted(before, form, tmp_path).graph.node == before.graph.node
+
+
+def test_what_is_spread_by_attributes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        UnconvertibleError, match=r"computes it wrongly .*: an operand has one axis\. Hint: choose a target opset from 7"
+    ):
+        converted(model("g (float[2,3] x, float[3] w) => (float[2,3] y) { y = Sub<broadcast = 1>(x, w) }", 6), BESIDE, tmp_path)
 
 
 @pytest.mark.parametrize(("rule", "form", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])

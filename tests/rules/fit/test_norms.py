@@ -54,7 +54,9 @@ def test_small_and_large_numbers(size: float, tmp_path: Path) -> None:
     np.testing.assert_allclose(run(result, feeds)[0], wanted, rtol=2e-6, atol=2e-6 * np.abs(wanted).max())
 
 
+FEW = ["LayerNormalization", "Mul", "Add", "Sqrt", "Reciprocal", "ReduceSum", "Pow"]
 STAYS = {
+    "the list has other pieces, and nothing to join x with": (SQUARES, FEW, ["Pow", "Mul"]),
     "the list has the pieces": (SQUARES, [*ALLOWED, "Pow", "ReduceMean", "Add", "Sqrt", "Reciprocal"], ["Pow", "Mul"]),
     "the mean goes as well": (
         SQUARES.replace("q = Pow (x,", "a = ReduceMean <axes = [-1]> (x) d = Sub (x, a) q = Pow (d,").replace("(x, i)", "(d, i)"),
@@ -83,3 +85,8 @@ def test_what_stays(before: str, allowed: list[str], first_and_last: list[str], 
 def test_what_is_something_else_is_refused(before: str, tmp_path: Path) -> None:
     with pytest.raises(UnconvertibleError, match="does not allow it: it is not among the operators"):
         convert_version(model(before, 17), None, options=for_a_list(tmp_path, ALLOWED))
+
+
+def test_an_opset_before_the_operator_has_none(tmp_path: Path) -> None:
+    with pytest.raises(UnconvertibleError, match=r"^ReduceMean 'm' .* does not allow it"):
+        convert_version(model(SQUARES.replace(" m = ", " [m] m = "), 13), 13, options=for_a_list(tmp_path, ALLOWED))

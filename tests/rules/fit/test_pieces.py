@@ -333,8 +333,10 @@ def test_a_scalar_is_not_repeated(op_type: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
-@pytest.mark.parametrize(("before", "after"), [(2, 0), (0, 1), (2, 2)])
+@pytest.mark.parametrize(("before", "after"), [(2, 0), (0, 1), (2, 2), (5, 0)])
 def test_a_pad_by_elements_of_the_data_is_as_in_numpy(mode: str, before: int, after: int, tmp_path: Path) -> None:
+    if mode != "edge" and before > 2:
+        return
     size = 3 + before + after
     text = f"g (float[2,3] x) => (float[2,{size}] y) <int64[2] p = {{{before},{after}}}, int64[1] a = {{-1}}> "
     original = model(f'{text} {{ y = Pad<mode = "{mode}">(x, p, , a) }}', 19)
