@@ -349,7 +349,9 @@ def joining_rules(demands: Demands | None, operators: Collection[str]) -> list[R
 
     def is_wanted(rule: Rule) -> bool:
         missing = {piece for piece in facts.of(rule.joined).names("pieces") if not all(each.has(piece) for each in lists)}
-        return not missing.isdisjoint(operators) and all(each.has(name) for each in lists for name in (rule.joined, *rule.beside))
+        return not missing.isdisjoint(operators) and all(
+            each.has(name) for each in lists for name in filter(None, (rule.joined, rule.beside))
+        )
 
     return [rule for rule in rules_of([*functions_in(modern), *functions_in(fit)]) if rule.joined and is_wanted(rule)]
 

@@ -102,8 +102,8 @@ class Rule(NamedTuple):
     """Whether infinities make NaN of more elements than in the original, as where it multiplies by weights of 0."""
     joined: str = ""
     """The operator that it writes for several nodes which spell it out."""
-    beside: tuple[str, ...] = ()
-    """The operators that it writes beside `joined`, which a list has to have, too."""
+    beside: str = ""
+    """An operator that it writes beside `joined`, and that a list has to have, too."""
     of_listed: bool = False
     """Whether it helps only where a list has the operator: it changes what its conditions are about, and nothing else."""
     of_caller: bool = False
@@ -227,7 +227,7 @@ def _register(
     steps: bool = False,
     zeros: bool = False,
     joined: str = "",
-    beside: tuple[str, ...] = (),
+    beside: str = "",
     of_listed: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
@@ -353,7 +353,7 @@ def respell(
     steps: bool = False,
     zeros: bool = False,
     joined: str = "",
-    beside: tuple[str, ...] = (),
+    beside: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark a function as a rule that spells a node, with those before it, in another way that a conversion's options ask for.
 

@@ -11,6 +11,8 @@ from onnx import helper
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
+from ...rewriter.opsets.facts import Kind
 
 _SPREADS_BOTH = 7
 """The opset from which on either operand may be spread; before, only the second one is, by attributes."""
@@ -48,7 +50,7 @@ def with_two_axes(node: Node) -> None:
 def _is_stored(node: Node, index: int) -> bool:
     """Whether an operand is a constant, perhaps one that is quantized and made a real number again."""
     maker = node.maker(index)
-    is_quantized = maker is not None and maker.op_type in ("QuantizeLinear", "DequantizeLinear")
+    is_quantized = maker is not None and facts.of(maker.op_type).kind is Kind.QUANTIZES
     return node.constant(index) is not None or (maker is not None and is_quantized and _is_stored(maker, 0))
 
 

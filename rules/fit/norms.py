@@ -15,7 +15,7 @@ from ..shared.spelled_norms import Normalized, centered, is_of_last_axes, normal
 from ..shared.spelled_out import either_way
 
 
-@respell("Mul", opset=17, sums=True, zeros=True, joined="LayerNormalization", beside=("Concat", "Slice"))
+@respell("Mul", opset=17, sums=True, zeros=True, joined="LayerNormalization", beside="Concat")
 def deviation_of_both_signs(node: Node) -> None:
     """x / sqrt(mean(x²) + epsilon) * scale becomes the first half of a LayerNormalization of x and -x."""
     may_become = node.elem_type() == TensorProto.FLOAT and node.graph.may_write("LayerNormalization")

@@ -18,12 +18,17 @@ REWRITES = [
     ("logic.product_of_ones", BEFORE.format("And"), AFTER.format("t = Mul (p, q)")),
     ("logic.sum_of_ones", BEFORE.format("Or"), AFTER.format("t = Add (p, q)")),
     ("logic.square_of_the_difference", BEFORE.format("Xor"), AFTER.format("d = Sub (p, q) t = Mul (d, d)")),
+    (
+        "logic.the_truth_itself",
+        "g (bool[2,2] a, bool[2] b) => (bool[2,2] y) <bool k = {0}> { y = Equal(a, k) }",
+        "{ y = Not (a) }",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, before: str, after: str, tmp_path: Path) -> None:
-    result = assert_rewrites(before, after, rule, 13, 13, for_a_list(tmp_path, ARITHMETIC))
+    result = assert_rewrites(before, after, rule, 13, 13, for_a_list(tmp_path, [*ARITHMETIC, "Not"]))
     feeds = {"a": np.array([[0, 1], [1, 0]], bool), "b": np.array([0, 1], bool)}
     np.testing.assert_array_equal(run(result, feeds)[0], run(model(before, 13), feeds)[0])
 
