@@ -82,6 +82,6 @@ def only_axis(node: Node) -> None:
         if node.rank(0) == 1 and axis is not None and (axis < 0).any():
             node.set_input(1, node.op.const(np.zeros_like(axis), axis.dtype))
         return
-    by_default = 0 if node.op_type in ("ArgMax", "ArgMin") or node.opset < 13 else -1
-    if node.rank(0) == 1 and node.attr("axis", by_default) < 0:
+    is_last_by_default = node.op_type == "TopK" or (node.op_type in ("LogSoftmax", "Softmax") and node.opset >= 13)
+    if node.rank(0) == 1 and node.attr("axis", -1 if is_last_by_default else 0) < 0:
         node.set_attr("axis", 0)

@@ -103,3 +103,10 @@ def test_the_numbers_stay(shape: tuple[int, ...], op_type: str, tmp_path: Path) 
     feeds = {"x": np.array([0.5, 2, 3], np.float32), "w": np.linspace(-1, 2, np.prod(shape)).reshape(shape).astype(np.float32)}
     after = converted(model(text, 13), BESIDE, tmp_path)
     np.testing.assert_array_equal(run(after, feeds)[0], run(model(text, 13), feeds)[0])
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
+def test_the_axis_that_is_left_out_is_the_last(opset: int, tmp_path: Path) -> None:
+    before = model("g (float[3] x, int64[1] k) => (float[K] y, int64[K] i) { y, i = TopK(x, k) }", opset)
+    (node,) = converted(before, COUNTED, tmp_path).graph.node
+    assert [(attribute.name, attribute.i) for attribute in node.attribute] == [("axis", 0)]
