@@ -8,10 +8,9 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ..shared.broadcasting import SPREADS_BOTH
 from ..shared.places import LARGEST, are_places
 
-_SPREADS_BOTH = 7
-"""The opset from which on either operand may be spread; before, only the second one is, by attributes."""
 _WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
 
@@ -24,7 +23,7 @@ def quotients_of_places(node: Node) -> None:
     kind, divisor = node.elem_type(), node.constant(1)
     if kind not in _WHOLE:
         return
-    if node.opset < _SPREADS_BOTH or divisor is None or not _is_small(divisor) or not are_places(node, node.input(0)):
+    if node.opset < SPREADS_BOTH or divisor is None or not _is_small(divisor) or not are_places(node, node.input(0)):
         raise Unconvertible("it divides integers, and no other form of it is exact", "choose another runtime")
     op = node.op
     quotient = op.Div(op.Cast(node.input(0), to=TensorProto.FLOAT), op.const(divisor, TensorProto.FLOAT))

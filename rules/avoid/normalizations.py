@@ -12,7 +12,8 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ..shared.axes import reduced_axes
-from ..shared.spelled_out import either_way, local, scalar
+from ..shared.spelled_norms import over_root
+from ..shared.spelled_out import either_way, of_type
 
 
 @avoid("LRN with a bias that is no whole number", "LRN", opset=7, exact=False)
@@ -64,42 +65,16 @@ def square_by_a_product(node: Node) -> None:
     scale as if it had the lengths of the last axes.
     """
     for index, (name, scale) in enumerate(either_way(node)):
-        quotient = local(node, name)
-        deviation, root = ("", "") if quotient is None else _over_root(node, quotient)
-        mean, epsilon = _mean_of_squares(node, root, deviation) if root else (None, "")
-        axes = None if mean is None else reduced_axes(mean)
-        if mean is None or not axes or node.constant(scale) is None or _has_lengths_of(node, scale, mean, axes):
+        found = next(over_root(node, name, of_type), None)
+        axes = None if found is None else reduced_axes(found.mean)
+        if found is None or not axes or node.constant(scale) is None or _has_lengths_of(node, scale, found.mean, axes):
+            continue
+        if of_type(node, found.mean.input(0), "Pow") is None:
             continue
         op = node.op
-        squares = op.ReduceMean(op.Mul(deviation, deviation), axes=axes, keepdims=mean.attr("keepdims", 1))
-        node.set_input(index, op.Div(deviation, op.Sqrt(op.Add(squares, epsilon))))
+        squares = op.ReduceMean(op.Mul(found.x, found.x), axes=axes, keepdims=found.mean.attr("keepdims", 1))
+        node.set_input(index, op.Div(found.x, op.Sqrt(op.Add(squares, found.number))))
         return
-
-
-def _over_root(node: Node, quotient: Node) -> tuple[str, str]:
-    """What is divided by a root, as a Div or by a Reciprocal, and the value whose root that is."""
-    if quotient.op_type not in ("Div", "Mul"):
-        return "", ""
-    for deviation, divisor in either_way(quotient):
-        root = local(node, divisor)
-        if quotient.op_type == "Mul":
-            root = None if root is None or root.op_type != "Reciprocal" else local(node, root.input(0))
-        if root is not None and root.op_type == "Sqrt" and (quotient.op_type == "Mul" or divisor == quotient.input(1)):
-            return deviation, root.input(0)
-    return "", ""
-
-
-def _mean_of_squares(node: Node, total: str, deviation: str) -> tuple[Node | None, str]:
-    """The ReduceMean of what a Pow made of `deviation`, to which a number is added in `total`, and that number."""
-    plus = local(node, total)
-    for name, epsilon in either_way(plus) if plus is not None and plus.op_type == "Add" else ():
-        mean = local(node, name)
-        power = local(node, mean.input(0)) if mean is not None and mean.op_type == "ReduceMean" else None
-        if power is None or power.op_type != "Pow" or power.input(0) != deviation:
-            continue
-        if scalar(node, power.input(1), power.rank(0)) == 2:
-            return mean, epsilon
-    return None, ""
 
 
 def _has_lengths_of(node: Node, scale: str, mean: Node, axes: list[int]) -> bool:

@@ -13,9 +13,8 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
 from ...rewriter.opsets.facts import Kind
+from ..shared.broadcasting import SPREADS_BOTH
 
-_SPREADS_BOTH = 7
-"""The opset from which on either operand may be spread; before, only the second one is, by attributes."""
 _BY_ELEMENTS = (
     *("Add", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Pow", "Sub"),
     *("Sum", "Where"),
@@ -35,7 +34,7 @@ def with_two_axes(node: Node) -> None:
     rank = node.need_rank(node.output(0))
     if rank == 1 and not any(_is_stored(node, index) for index in operands):
         return
-    if node.opset < _SPREADS_BOTH:
+    if node.opset < SPREADS_BOTH:
         raise Unconvertible("an operand has one axis", "choose a target opset from 7 on")
     op, before = node.op, list(range(max(rank, 2) - 1))
     matrices = [op.Unsqueeze(name, op.int64(before)) if i in vectors else name for i, name in enumerate(node.inputs)]

@@ -11,10 +11,9 @@ import numpy as np
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
+from ..shared.broadcasting import SPREADS_BOTH
 
 _COMMUTATIVE = ("Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max", "Min", "Mul", "Or", "Xor")
-_SPREADS_BOTH = 7
-"""The opset from which on either operand may be spread; before, only the second one is, by attributes."""
 _BROADCAST = (*_COMMUTATIVE, "Div", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "PRelu", "Pow", "Sub", "Where")
 
 
@@ -22,7 +21,7 @@ _BROADCAST = (*_COMMUTATIVE, "Div", "Greater", "GreaterOrEqual", "Less", "LessOr
 def scalars_as_vectors(node: Node) -> None:
     """Stored scalars become vectors of one, beside an operand that has dimensions."""
     values = {index: node.constant(index) for index in range(len(node.inputs)) if node.rank(index) == 0}
-    if node.opset < _SPREADS_BOTH or not any(node.rank(index) for index in range(len(node.inputs))):
+    if node.opset < SPREADS_BOTH or not any(node.rank(index) for index in range(len(node.inputs))):
         return
     for index, value in values.items():
         if value is not None:
@@ -37,7 +36,7 @@ _MOST_STORED = 2**20
 def stored_in_full(node: Node) -> None:
     """A stored operand of floats is repeated to the shape of the result."""
     shape = node.need_shape(node.output(0))
-    if node.opset < _SPREADS_BOTH or not 0 < prod(shape) <= _MOST_STORED:
+    if node.opset < SPREADS_BOTH or not 0 < prod(shape) <= _MOST_STORED:
         return
     for index in range(len(node.inputs)):
         value = node.constant(index) if node.shape(index) != shape else None
@@ -48,7 +47,7 @@ def stored_in_full(node: Node) -> None:
 @express(_COMMUTATIVE, opset=13, of_listed=True)
 def swapped(node: Node) -> None:
     """The two operands change places."""
-    if node.opset >= _SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):
+    if node.opset >= SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):
         first, second = node.inputs
         node.set_input(0, second)
         node.set_input(1, first)
@@ -57,12 +56,12 @@ def swapped(node: Node) -> None:
 @express("Greater", opset=13)
 def less_in_the_other_order(node: Node) -> None:
     """The operands of a Greater change places in a Less."""
-    if node.opset >= _SPREADS_BOTH:
+    if node.opset >= SPREADS_BOTH:
         node.become.Less(node.input(1), node.input(0))
 
 
 @express("Less", opset=13)
 def greater_in_the_other_order(node: Node) -> None:
     """The operands of a Less change places in a Greater."""
-    if node.opset >= _SPREADS_BOTH:
+    if node.opset >= SPREADS_BOTH:
         node.become.Greater(node.input(1), node.input(0))

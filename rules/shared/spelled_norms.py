@@ -5,10 +5,22 @@ https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, https://onnx.ai/on
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...rewriter.graph.node import Node
 from .spelled_out import either_way, inner, local, scalar
+
+Reads = Callable[[Node, str, str], Node | None]
+"""Reads the node of an operator that makes a value, as `inner` and `of_type` do."""
+
+
+class OverRoot(NamedTuple):
+    """`x`, divided by the root of `mean`, which is the ReduceMean of its squares, and `number`, which is added to that."""
+
+    x: str
+    mean: Node
+    number: str
 
 
 class Normalized(NamedTuple):
@@ -21,37 +33,39 @@ class Normalized(NamedTuple):
 
 def normalized(node: Node, name: str) -> Normalized | None:
     """What `name` is the quotient of, if its divisor is the root of a mean of squares and a number."""
-    quotient = inner(node, name, "Div")
+    for found in over_root(node, name):
+        epsilon, axes = scalar(node, found.number, found.mean.rank(found.mean.output(0))), _last_axes(found.mean)
+        if epsilon is not None and axes:
+            return Normalized(found.x, axes, epsilon)
+    return None
+
+
+def over_root(node: Node, name: str, read: Reads = inner) -> Iterator[OverRoot]:
+    """The ways to read `name` as a quotient by the root of a mean of squares and something else, by a Div or a Reciprocal."""
+    quotient = read(node, name, "Div")
     if quotient is not None:
-        return _over_root(node, quotient.input(0), quotient.input(1))
-    product = inner(node, name, "Mul")
+        yield from _by_root(node, quotient.input(0), quotient.input(1), read)
+    product = read(node, name, "Mul")
     for x, inverse in either_way(product) if product is not None else ():
-        reciprocal = inner(node, inverse, "Reciprocal")
-        found = None if reciprocal is None else _over_root(node, x, reciprocal.input(0))
-        if found is not None:
-            return found
-    return None
+        reciprocal = read(node, inverse, "Reciprocal")
+        if reciprocal is not None:
+            yield from _by_root(node, x, reciprocal.input(0), read)
 
 
-def _over_root(node: Node, x: str, name: str) -> Normalized | None:
-    root = inner(node, name, "Sqrt")
-    plus = None if root is None else inner(node, root.input(0), "Add")
+def _by_root(node: Node, x: str, name: str, read: Reads) -> Iterator[OverRoot]:
+    root = read(node, name, "Sqrt")
+    plus = None if root is None else read(node, root.input(0), "Add")
     for mean, number in either_way(plus) if plus is not None else ():
-        epsilon = scalar(node, number, node.rank(mean))
-        reduced = inner(node, mean, "ReduceMean")
-        if epsilon is None or reduced is None or not _is_square(node, reduced.input(0), x):
-            continue
-        axes = _last_axes(reduced)
-        if axes:
-            return Normalized(x, axes, epsilon)
-    return None
+        reduced = read(node, mean, "ReduceMean")
+        if reduced is not None and _is_square(node, reduced.input(0), x, read):
+            yield OverRoot(x, reduced, number)
 
 
-def _is_square(node: Node, name: str, x: str) -> bool:
-    product = inner(node, name, "Mul")
+def _is_square(node: Node, name: str, x: str, read: Reads) -> bool:
+    product = read(node, name, "Mul")
     if product is not None:
         return product.inputs == [x, x]
-    power = inner(node, name, "Pow")
+    power = read(node, name, "Pow")
     return power is not None and power.input(0) == x and scalar(node, power.input(1), node.rank(x)) == 2
 
 

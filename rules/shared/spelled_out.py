@@ -19,6 +19,12 @@ def inner(node: Node, name: str, op_type: str) -> Node | None:
     return maker if is_it else None
 
 
+def of_type(node: Node, name: str, op_type: str) -> Node | None:
+    """The node of `op_type` that makes `name` in the graph of `node`, whatever else reads that; else None."""
+    maker = local(node, name)
+    return maker if maker is not None and maker.op_type == op_type else None
+
+
 def local(node: Node, name: str) -> Node | None:
     """The node that makes `name` in the graph of `node`, where names mean the same; else None."""
     return node.maker(name) if node.graph.defines(name) else None
