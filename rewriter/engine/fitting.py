@@ -23,7 +23,10 @@ Lineage = tuple[str, ...]
 DEEPEST = 4
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
 MOST_REFUSED = 3
-"""The number of nodes that are refused in a trial before no forms of its other nodes are sought: one of them may still go."""
+"""The number of nodes that are refused in a trial before no forms of its other nodes are sought: one of them may still go.
+
+Those that only reshape do not count: where the nodes between them are written with fewer axes, they go.
+"""
 MOST_REASONS = 3
 """The number of other forms that a message names."""
 
@@ -72,6 +75,7 @@ class Fitting:
         self._run = run
         self._trial = trial
         self._plans: dict[Hashable, Plan] = {} if trial is None else trial.plans
+        self._refused = 0
 
     def begin(self, node: Task) -> None:
         """Prepare a node of the model before its conversion."""
@@ -152,6 +156,7 @@ class Fitting:
             for found in refusing:
                 self._notes.remark("fallback", node, str(found))
             return
+        self._refused += node.op_type not in facts.with_word("only-reshapes")
         found = next(found for found in refusing if self._trial is not None or not found.list.may_stay)
         if not found.against:
             reason = f"nobody can tell whether {found.list.title} allows it: {'; '.join(found.unknown)}"
@@ -175,7 +180,7 @@ class Fitting:
 
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
-        is_lost = self._trial is not None and len(self._notes.blockers) >= MOST_REFUSED
+        is_lost = self._trial is not None and self._refused >= MOST_REFUSED
         if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost:
             return Plan()
         is_listed = all(each.has(node.op_type) for each in self._lists)

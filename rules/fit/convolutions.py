@@ -222,6 +222,19 @@ def _spread(node: Node, shape: tuple[int, ...], strides: list[int]) -> str:
 
 
 @express("Conv", opset=13, exact=False, sums=True)
+def every_second_pixel(node: Node) -> None:
+    """A Conv of an even stride becomes one of half the stride, of whose result every second pixel stays."""
+    kernel, strides, result = node.need_shape(1)[2:], node.attr("strides", []), node.need_shape(node.output(0))
+    if not strides or any(stride % 2 for stride in strides) or node.attr("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        return
+    kept = {name: node.attr(name) for name in ("auto_pad", "pads", "dilations", "group") if node.has_attr(name)}
+    op, count = node.op, len(kernel)
+    pixels = op.Conv(*node.inputs, kernel_shape=[*kernel], strides=[stride // 2 for stride in strides], **kept)
+    ends, axes = [2 * size - 1 for size in result[2:]], [*range(2, count + 2)]
+    node.become.Slice(pixels, op.int64([0] * count), op.int64(ends), op.int64(axes), op.int64([2] * count))
+
+
+@express("Conv", opset=13, exact=False, sums=True)
 def convolutions_of_each_phase(node: Node) -> None:
     """A dilated Conv of stride 1 becomes a dense one of images in the batch, each of which has every second pixel, or third."""
     shape, result, kernel = node.need_shape(0), node.need_shape(node.output(0)), node.need_shape(1)[2:]

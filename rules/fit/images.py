@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from math import prod
 
 import numpy as np
@@ -182,6 +183,34 @@ def with_blocks_of_equal_pixels(node: Node) -> None:
     elif mode == "half_pixel" and rounding in ("round_prefer_floor", "round_prefer_ceil"):
         node.set_attr("coordinate_transformation_mode", "asymmetric")
         node.set_attr("nearest_mode", "floor")
+
+
+@express("Resize", opset=13)
+def enlarged_in_turns(node: Node) -> None:
+    """An enlargement to the nearest pixel by a factor of 4, 6 or more becomes several, each by one of the factors of that."""
+    copies = _copies_of_pixels(node)
+    steps = [_prime_factors(factor) for factor in copies or ()]
+    turns = max(map(len, steps), default=0)
+    if turns < 2:
+        return
+    value, region, op = node.input(0), node.input(1), node.op
+    kept = {name: node.attr(name) for name in ("mode", "coordinate_transformation_mode", "nearest_mode") if node.has_attr(name)}
+    scales = [op.const(list(turn), TensorProto.FLOAT) for turn in zip_longest(*steps, fillvalue=1)]
+    for scale in scales[:-1]:
+        value = op.Resize(value, region, scale, opset=node.opset, **kept)
+    node.become.Resize(value, region, scales[-1], **kept)
+
+
+def _prime_factors(number: int) -> list[int]:
+    """The prime factors of a number from 1 on, the smallest first."""
+    found, factor = [], 2
+    while number > 1:
+        if number % factor:
+            factor += 1
+        else:
+            found.append(factor)
+            number //= factor
+    return found
 
 
 @express("Resize", opset=13)

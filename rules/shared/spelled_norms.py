@@ -41,15 +41,27 @@ def normalized(node: Node, name: str) -> Normalized | None:
 
 
 def over_root(node: Node, name: str, read: Reads = inner) -> Iterator[OverRoot]:
-    """The ways to read `name` as a quotient by the root of a mean of squares and something else, by a Div or a Reciprocal."""
+    """The ways to read `name` as a quotient by the root of a mean of squares and something else, by a Div, or a product
+    with its reciprocal."""
     quotient = read(node, name, "Div")
     if quotient is not None:
         yield from _by_root(node, quotient.input(0), quotient.input(1), read)
     product = read(node, name, "Mul")
     for x, inverse in either_way(product) if product is not None else ():
-        reciprocal = read(node, inverse, "Reciprocal")
-        if reciprocal is not None:
-            yield from _by_root(node, x, reciprocal.input(0), read)
+        divisor = _inverted(node, inverse, read)
+        if divisor:
+            yield from _by_root(node, x, divisor, read)
+
+
+def _inverted(node: Node, name: str, read: Reads) -> str:
+    """The value of which `name` is the reciprocal, "" for others."""
+    reciprocal = read(node, name, "Reciprocal")
+    if reciprocal is not None:
+        return reciprocal.input(0)
+    quotient = read(node, name, "Div")
+    if quotient is None or scalar(node, quotient.input(0), node.rank(quotient.input(1))) != 1:
+        return ""
+    return quotient.input(1)
 
 
 def _by_root(node: Node, x: str, name: str, read: Reads) -> Iterator[OverRoot]:

@@ -211,6 +211,13 @@ def test_the_other_nodes_of_a_form_that_is_refused_are_left(tmp_path: Path, trie
     assert tried[of_each_group:].count("products.product_with_patches") < 16
 
 
+def test_reshapes_between_nodes_that_get_fewer_axes_do_not_end_the_search(tmp_path: Path) -> None:
+    weights = f"<float[1,2,4,4] w = {{{','.join(map(str, range(32)))}}}>"
+    text = f"g (float[1,2,8,8] x) => (float[1,1,2,2] y) {weights} {{ y = Conv <strides = [4, 4]> (x, w) }}"
+    name = profile(tmp_path, ["Gemm", "Reshape", "Transpose"], "[all]\nrank = { '*' = { max = 4 } }")
+    assert "Gemm" in operators(convert(name, text).model)
+
+
 def test_operands_are_changed_only_for_an_operator_of_the_list(tmp_path: Path, tried: list[str]) -> None:
     text = "g (float[2] x, float[3,1] z) => (float[3,2] y) { y = Max (x, z) }"
     refused(profile(tmp_path, ["Relu"]), text)

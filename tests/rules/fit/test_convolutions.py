@@ -20,6 +20,7 @@ NO_PADS = "[[rule]]\noperators = ['{}']\nattr = {{ 'pads[*]' = [0] }}"
 DENSE = "[[rule]]\noperators = ['Conv']\nattr = { 'dilations[*]' = [1] }"
 EQUAL_PADS = "[[rule]]\noperators = ['Conv']\nattr = { pads = [[1, 2, 1, 2]] }"
 SMALL = DENSE.replace("}", ", kernel_shape = { max = 2 } }")
+STEPS_OF_TWO = "[[rule]]\noperators = ['Conv']\nattr = { strides = { max = 2 } }"
 REWRITES = [
     (
         "convolutions.padded_with_zeros",
@@ -109,6 +110,16 @@ REWRITES = [
         "<float[1,1,3,1] v = {1,0,2}> { y = Conv <kernel_shape = [3, 1]> (x, v) }",
     ),
     (
+        "convolutions.every_second_pixel",
+        ["Conv", "Slice"],
+        STEPS_OF_TWO,
+        "g (float[1,1,9,4] x) => (float[1,1,3,1] y) <float[1,1,2,1] w = {1,2}> { y = Conv<strides = [4, 4], pads = [0, 0, 1, 0]>(x, w) }",
+        """<float[1,1,2,1] w = {1,2}, int64[2] first = {0,0}, int64[2] last = {5,1}, int64[2] axes = {2,3}, int64[2] two = {2,2}> {
+            all = Conv <kernel_shape = [2, 1], pads = [0, 0, 1, 0], strides = [2, 2]> (x, w)
+            y = Slice (all, first, last, axes, two)
+        }""",
+    ),
+    (
         "convolutions.with_equal_pads",
         ["Conv"],
         "[[rule]]\noperators = ['Conv']\nattr = { pads = [[0, 0, 0, 0], [1, 1, 1, 1]] }",
@@ -137,6 +148,9 @@ IMAGES = {"x": np.random.default_rng(0).integers(-9, 10, (1, 4, 5, 6)).astype(np
         (["Conv"], "pads = [0, 2, 1, 0], strides = [2, 1]", "2,4,2,3", EQUAL_PADS),
         (["Conv", "Pad", "Reshape", "Slice", "Transpose"], "dilations = [2, 3], pads = [2, 3, 1, 0]", "2,4,2,2", SMALL),
         (["Conv", "Reshape", "Transpose"], "dilations = [1, 2], group = 2", "2,2,2,2", SMALL),
+        (["Conv", "Slice"], "strides = [2, 4], group = 2, dilations = [1, 2], pads = [1, 0, 0, 3]", "2,2,2,2", STEPS_OF_TWO),
+        (["Conv", "Slice"], 'strides = [4, 4], auto_pad = "VALID"', "2,4,1,2", STEPS_OF_TWO),
+        (["Conv", "Slice"], 'strides = [4, 4], auto_pad = "SAME_UPPER"', "2,4,2,2", STEPS_OF_TWO),
     ],
 )
 def test_random_weights_give_the_same(allowed: list[str], attributes: str, weights: str, rules: str, tmp_path: Path) -> None:
@@ -178,6 +192,13 @@ WEIGHTS = "<float[1,1,2,2] w = {1,2,3,4}>"
 )
 def test_what_has_no_other_form(text: str, allowed: list[str], reason: str, tmp_path: Path) -> None:
     assert reason in refused_for(tmp_path, allowed, model(text, 13))
+
+
+@pytest.mark.parametrize("attributes", ["strides = [4, 3]", "strides = [8, 8]"])
+def test_a_stride_that_has_no_half(attributes: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,9,9] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = Conv<{attributes}>(x, w) }}"
+    with pytest.raises(rewriter.UnconvertibleError, match="does not allow it: strides is"):
+        rewriter.convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["Conv", "Slice"], STEPS_OF_TWO))
 
 
 def test_a_group_too_large_to_be_dense_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from helpers import model
 
 from split_rewrite import rewriter
 
+TWICE = "[[rule]]\noperators = ['Resize']\nvalue = { scales = [[1, 1, 2, 2], [1, 1, 3, 3], [1, 1, 1, 2]] }"
 REWRITES = [
     (
         "images.convolution_with_equal_weights",
@@ -166,12 +167,42 @@ REWRITES = [
             y = MatMul (v2, narrow)
         }""",
     ),
+    (
+        "images.enlarged_in_turns",
+        ["Resize"],
+        TWICE,
+        "g (float[1,2,2,3] x) => (float[1,2,8,12] y) <int64[4] z = {1,2,8,12}> { y = Resize(x, , , z) }",
+        """<float[4] v = {1,1,2,2}> {
+            twice = Resize (x, "", v)
+            y = Resize (twice, "", v)
+        }""",
+    ),
 ]
 
 
 @pytest.mark.parametrize("row", REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(row: Row, tmp_path: Path) -> None:
     assert_fits(row, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "attributes", ['coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', 'mode = "nearest"']
+)
+@pytest.mark.parametrize(("scales", "turns"), [((4, 4), 2), ((6, 6), 2), ((12, 12), 3), ((4, 8), 3), ((1, 8), 3)])
+def test_pixels_are_repeated_in_turns(scales: tuple[int, int], turns: int, attributes: str, tmp_path: Path) -> None:
+    feeds = {"x": np.random.default_rng(0).standard_normal((1, 2, 2, 3), np.float32)}
+    text = f"""g (float[1,2,2,3] x) => (float[1,2,{2 * scales[0]},{3 * scales[1]}] y) <float[4] s = {{1,1,{scales[0]},{scales[1]}}}> {{
+        y = Resize<{attributes}>(x, , s) }}"""
+    assert same_as_written(tmp_path, ["Resize"], text, feeds, TWICE) == ["Resize"] * turns
+
+
+@pytest.mark.parametrize(
+    "attributes", ['mode = "linear"', 'nearest_mode = "ceil"', 'coordinate_transformation_mode = "align_corners"']
+)
+def test_an_enlargement_that_does_not_repeat_pixels_has_no_turns(attributes: str, tmp_path: Path) -> None:
+    text = f"g (float[1,2,2,3] x) => (float[1,2,8,12] y) <float[4] s = {{1,1,4,4}}> {{ y = Resize<{attributes}>(x, , s) }}"
+    with pytest.raises(rewriter.UnconvertibleError, match=r"^Resize 'y' .*scales is"):
+        rewriter.convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["Resize"], TWICE))
 
 
 IN_A_ROW = [

@@ -20,6 +20,7 @@ SQUARES = (
     f"g (float[B,S,8] x) => (float[B,S,8] y) {CONSTANTS} {{ q = Mul (x, x) v = ReduceMean <axes = [2]> (q) w = Add (e, v) "
     "r = Sqrt (w) i = Reciprocal (r) n = Mul (x, i) y = Mul (s, n) }"
 )
+OVER_ONE = SQUARES.replace("float e =", "float one = {1}, float e =").replace("Reciprocal (r)", "Div (one, r)")
 SCALE = "<float[8] s = {1, 2, 3, 4, 5, 6, 7, 8}>"
 REWRITES = [
     (
@@ -35,11 +36,12 @@ REWRITES = [
         18,
     ),
     ("normalizations.rms_normalization", SQUARES, f"{SCALE} {{ y = RMSNormalization <axis = -1, epsilon = 0.00001> (x, s) }}", 23),
+    ("normalizations.rms_normalization", OVER_ONE, f"{SCALE} {{ y = RMSNormalization <axis = -1, epsilon = 0.00001> (x, s) }}", 23),
 ]
 X = np.random.default_rng(7).standard_normal((2, 3, 8)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("rule", "before", "after", "target"), REWRITES, ids=[row[0] for row in REWRITES])
+@pytest.mark.parametrize(("rule", "before", "after", "target"), REWRITES, ids=lambda value: str(value)[:40])
 def test_rewrites(rule: str, before: str, after: str, target: int) -> None:
     result = assert_rewrites(before, after, rule, 13, target, MODERN)
     np.testing.assert_allclose(run(result, {"x": X})[0], run(model(before, 13), {"x": X})[0], rtol=2e-6, atol=2e-6)
@@ -67,6 +69,12 @@ OTHERS = {
     "an epsilon of a rank too many": (
         LAYER.replace("float e = {0.00001}", "float[1,1,1,1] e = {0.00001}").replace("float[B,S,8] y", "float[A,B,S,8] y"),
         17,
+        MODERN,
+    ),
+    "a quotient of two": (OVER_ONE.replace("one = {1}", "one = {2}"), 23, MODERN),
+    "a quotient of a one of a rank too many": (
+        OVER_ONE.replace("float one", "float[1,1,1,1] one").replace("float[B,S,8] y", "float[A,B,S,8] y"),
+        23,
         MODERN,
     ),
     "doubles": (SQUARES.replace("float", "double"), 23, MODERN),
