@@ -105,6 +105,19 @@ def _pad_before(node: Node, value: float = 0) -> None:
     node.pop_attr("count_include_pad")
 
 
+@express("Gather", opset=13, exact=False, sums=True, zeros=True)
+def convolution_of_chosen_channels(node: Node) -> None:
+    """Channels of images at constant places come from a Conv of 1×1 with a weight of 1 for each of them, and zeros."""
+    shape, places, kind = node.need_shape(0), node.constant(1), node.need_elem_type()
+    if len(shape) != 4 or 0 in shape or node.attr("axis", 0) not in (1, -3) or kind not in _FLOATS:
+        return
+    count = shape[1]
+    if places is None or places.ndim != 1 or not 0 < places.size <= _MOST_STORED // count or abs(places + 0.5).max() > count:
+        return
+    chosen = np.eye(count)[places, :, None, None]
+    node.become.Conv(node.input(0), node.op.const(chosen, kind), kernel_shape=[1, 1])
+
+
 @express("ConvTranspose", opset=13, exact=False, sums=True)
 def blocks_of_a_convolution(node: Node) -> None:
     """Where the windows stand side by side, a Conv of 1×1 gives the pixels of each window, and DepthToSpace puts them in place."""

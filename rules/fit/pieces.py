@@ -314,3 +314,40 @@ def transposed_by_reshape(node: Node) -> None:
     moved = [axis for axis in perm if shape[axis] != 1]
     if moved == sorted(moved) and 0 not in shape:
         node.become.Reshape(node.input(0), node.op.int64([shape[axis] for axis in perm]))
+
+
+@express("Transpose", opset=13)
+def neighbours_swapped_in_turn(node: Node) -> None:
+    """Two neighbouring blocks of axes change places at a time, as axes 1 and 2 of four."""
+    shape = node.need_shape()
+    perm = node.attr("perm", list(range(len(shape)))[::-1])
+    if 0 in shape or perm == [0, 2, 1, 3]:
+        return
+    op, value, order = node.op, node.input(0), [axis for axis in range(len(shape)) if shape[axis] != 1]
+    wanted = [axis for axis in perm if shape[axis] != 1]
+    while order != wanted:
+        blocks = _blocks_to_swap(order, wanted)
+        value = op.Reshape(value, op.int64([prod(shape[axis] for axis in block) for block in blocks]))
+        value = op.Transpose(value, perm=[0, 2, 1, 3])
+        order = [*blocks[0], *blocks[2], *blocks[1], *blocks[3]]
+    node.become.Reshape(value, op.int64([shape[axis] for axis in perm]))
+
+
+def _blocks_to_swap(order: list[int], wanted: list[int]) -> list[list[int]]:
+    """The axes in `order` in four blocks. As the second and the third change places, the first axes get their `wanted` order."""
+    first = next(place for place, axis in enumerate(wanted) if order[place] != axis)
+    start = order.index(wanted[first])
+    count = next(size for size in range(1, len(order)) if order[start : start + size + 1] != wanted[first : first + size + 1])
+    return [order[:first], order[first:start], order[start : start + count], order[start + count :]]
+
+
+@express("Concat", opset=13)
+def along_the_second_of_four(node: Node) -> None:
+    """What stands before the axis becomes the first of four axes, what stands behind it the third."""
+    shape, axis = node.need_shape(node.output(0)), node.attr("axis") % node.need_rank()
+    sizes, op = [node.need_shape(index)[axis] for index in range(len(node.inputs))], node.op
+    if 0 in (*shape, *sizes) or (len(shape), axis) == (4, 1):
+        return
+    before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
+    parts = [op.Reshape(name, op.int64([before, size, behind, 1])) for name, size in zip(node.inputs, sizes, strict=True)]
+    node.become.Reshape(op.Concat(*parts, axis=1), op.int64([*shape]))

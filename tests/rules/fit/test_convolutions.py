@@ -110,6 +110,13 @@ REWRITES = [
         "<float[1,1,3,1] v = {1,0,2}> { y = Conv <kernel_shape = [3, 1]> (x, v) }",
     ),
     (
+        "convolutions.convolution_of_chosen_channels",
+        ["Conv"],
+        "",
+        "g (float[1,3,2,2] x) => (float[1,2,2,2] y) <int64[2] i = {-1,0}> { y = Gather<axis = 1>(x, i) }",
+        "<float[2,3,1,1] w = {0,0,1,1,0,0}> { y = Conv <kernel_shape = [1, 1]> (x, w) }",
+    ),
+    (
         "convolutions.every_second_pixel",
         ["Conv", "Slice"],
         STEPS_OF_TWO,
@@ -220,3 +227,27 @@ def test_infinities_do_not_count_where_weights_of_zero_came_in_and_numbers_do(tm
     assert compare(paths["apart"], paths["dense"], tolerance=tolerance, thorough=True).status == "different"
     assert compare(paths["apart"], paths["dense"], tolerance=replace(tolerance, zeros=True), thorough=True).status == "equal"
     assert compare(paths["apart"], paths["wrong"], tolerance=replace(tolerance, zeros=True), thorough=True).status == "different"
+
+
+CHANNELS = "g (float[1,3,2,2] x) => (float[?,?,?,?] y)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{CHANNELS} <int64[1] i = {{3}}> {{ y = Gather<axis = 1>(x, i) }}",
+        f"{CHANNELS} <int64[1] i = {{-4}}> {{ y = Gather<axis = 1>(x, i) }}",
+        f"{CHANNELS} <int64[1] i = {{1}}> {{ y = Gather<axis = 2>(x, i) }}",
+        "g (float[1,3,2] x) => (float[1,1,2] y) <int64[1] i = {1}> { y = Gather<axis = 1>(x, i) }",
+        "g (float[1,3,2,2] x) => (float[1,2,2] y) <int64 i = {1}> { y = Gather<axis = 1>(x, i) }",
+        "g (int32[1,3,2,2] x) => (int32[1,1,2,2] y) <int64[1] i = {1}> { y = Gather<axis = 1>(x, i) }",
+    ],
+    ids=["out of range", "below the range", "rows", "no image", "one channel without its axis", "integers"],
+)
+def test_what_is_not_channels_of_images_needs_its_gather(text: str, tmp_path: Path) -> None:
+    assert "Gather 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Conv"], model(text, 13))
+
+
+def test_a_split_along_the_channels_needs_only_convolutions(tmp_path: Path) -> None:
+    text = "g (float[1,4,5,6] x) => (float[1,1,5,6] y, float[1,3,5,6] z) <int64[2] s = {1,3}> { y, z = Split<axis = 1>(x, s) }"
+    assert same_as_written(tmp_path, ["Conv"], text, IMAGES) == ["Conv", "Conv"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,37 @@ REWRITES = [
             <int64[3] v1 = {2,3,1}>
             {
              y = Reshape (x, v1)
+            }
+        """,
+    ),
+    (
+        "pieces.neighbours_swapped_in_turn",
+        ["Reshape", "Transpose"],
+        "[[rule]]\noperators = ['Transpose']\nattr = { perm = [[0, 2, 1, 3]] }",
+        "g (float[2,3,4] x) => (float[4,3,2] y) { y = Transpose(x) }",
+        """
+            <int64[4] v1 = {1,6,4,1}, int64[4] v2 = {4,2,3,1}, int64[3] v3 = {4,3,2}>
+            {
+             apart = Reshape (x, v1)
+             last = Transpose <perm = [0, 2, 1, 3]> (apart)
+             again = Reshape (last, v2)
+             both = Transpose <perm = [0, 2, 1, 3]> (again)
+             y = Reshape (both, v3)
+            }
+        """,
+    ),
+    (
+        "pieces.along_the_second_of_four",
+        ["Reshape", "Concat"],
+        "[[rule]]\noperators = ['Concat']\nattr = { axis = [1] }\nrank = { '*' = 4 }",
+        "g (float[2,3,4] x, float[2,1,4] z) => (float[2,4,4] y) { y = Concat<axis = -2>(x, z) }",
+        """
+            <int64[4] v1 = {2,3,4,1}, int64[4] v2 = {2,1,4,1}, int64[3] v3 = {2,4,4}>
+            {
+             first = Reshape (x, v1)
+             second = Reshape (z, v2)
+             both = Concat <axis = 1> (first, second)
+             y = Reshape (both, v3)
             }
         """,
     ),
@@ -360,3 +392,38 @@ def test_updates_of_a_vector_are_those_of_a_row(opset: int, reduction: str, tmp_
     places = [3, 0, -2] if not reduction else [3, 3, 0]
     feeds = {"x": np.array([1, 2, 3, 4], np.float32), "i": np.array(places), "u": np.array([5, 6, -7], np.float32)}
     assert np.array_equal(run(result, feeds)[0], run(model(text, opset), feeds)[0])
+
+
+SWAPS = "[[rule]]\noperators = ['Transpose']\nattr = { perm = [[0, 2, 1, 3]] }"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 1, 3, 4), (2, 3, 4, 5)], ids=str)
+def test_every_order_of_axes_comes_of_swaps(shape: tuple[int, ...], tmp_path: Path) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    orders = [perm for perm in permutations(range(len(shape))) if perm != tuple(range(len(shape)))]
+    nodes = " ".join(f"y{at} = Transpose<perm = [{','.join(map(str, perm))}]>(x)" for at, perm in enumerate(orders))
+    outputs = ", ".join(f"float[{','.join(str(shape[axis]) for axis in perm)}] y{at}" for at, perm in enumerate(orders))
+    proto = model(f"g (float[{','.join(map(str, shape))}] x) => ({outputs}) {{ {nodes} }}", 13)
+    result = convert_version(proto, 13, options=for_a_list(tmp_path, ["Transpose", "Reshape"], SWAPS)).model
+    assert {node.op_type for node in result.graph.node} == {"Transpose", "Reshape"}
+    for perm, found in zip(orders, run(result, {"x": x}), strict=True):
+        np.testing.assert_array_equal(found, x.transpose(perm))
+
+
+CHANNELS = "[[rule]]\noperators = ['Concat']\nattr = { axis = [1] }\nrank = { '*' = 4 }"
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_parts_are_joined_along_any_axis(axis: int, tmp_path: Path) -> None:
+    shape, other = [2, 3, 4], [2, 3, 4]
+    other[axis] = 5
+    feeds = {"x": np.random.default_rng(0).random(shape, np.float32), "z": np.random.default_rng(1).random(other, np.float32)}
+    first, second = (",".join(map(str, sizes)) for sizes in (shape, other))
+    text = f"g (float[{first}] x, float[{second}] z) => (float[?,?,?] y) {{ y = Concat<axis = {axis}>(x, z) }}"
+    assert "Concat" in same_as_written(tmp_path, ["Concat", "Reshape"], text, feeds, CHANNELS)
+
+
+def test_what_is_empty_is_not_joined_along_another_axis(tmp_path: Path) -> None:
+    text = "g (float[2,3] x, float[0,3] z) => (float[2,3] y) { y = Concat<axis = 0>(x, z) }"
+    with pytest.raises(rewriter.UnconvertibleError, match="there is no other form of this Concat"):
+        convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["Concat", "Reshape"], CHANNELS))
