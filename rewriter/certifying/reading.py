@@ -73,7 +73,7 @@ class Reading:
     def of(cls, model: ModelProto, values: dict[str, Value], require: Require, *, is_result: bool) -> Reading:
         """The main graph of a model."""
         opset = default_opset(model.opset_import) or 1
-        known = constants(model) - {value.name for value in model.graph.input}
+        known = constants(model).keys() - {value.name for value in model.graph.input}
         return cls(model.graph, opset, functions_of(model), values, require, is_result=is_result, constants=known)
 
     def calls_function(self, node: NodeProto) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import onnx
 
@@ -25,19 +26,27 @@ def with_inner(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
             yield from with_inner(graph.node)
 
 
-def constants(model: onnx.ModelProto) -> set[str]:
-    """The names that stand for a constant wherever the model uses them."""
-    stored: set[str] = set()
+Stored: TypeAlias = onnx.TensorProto | onnx.NodeProto
+"""What makes a constant: an initializer, or a Constant."""
+
+
+def constants(model: onnx.ModelProto) -> dict[str, list[Stored]]:
+    """The names that stand for a constant wherever the model uses them, and what makes it; graphs may use the same name."""
+    stored: dict[str, list[Stored]] = {}
     computed: set[str] = set()
     pending: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
     while pending:
         graph = pending.pop()
         if isinstance(graph, onnx.GraphProto):
-            stored.update(tensor.name for tensor in graph.initializer)
+            for tensor in graph.initializer:
+                stored.setdefault(tensor.name, []).append(tensor)
             computed.update(value.name for value in graph.input if graph is not model.graph)
         else:
             computed.update(graph.input)
         for node in graph.node:
-            (stored if node.op_type == "Constant" else computed).update(node.output)
+            if node.op_type == "Constant":
+                stored.setdefault(node.output[0], []).append(node)
+            else:
+                computed.update(node.output)
             pending += [inner for _, inner in subgraphs(node)]
-    return stored - computed
+    return {name: found for name, found in stored.items() if name not in computed}

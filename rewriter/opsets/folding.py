@@ -215,14 +215,14 @@ def _backward(start: int, end: int, step: int, length: int) -> slice:
     """The slice from `start` back to before `end`, which is before the first element where it is below -length."""
     if start < -length:
         raise ValueError("numpy takes nothing, and the specification the first element")
-    if end in _WITHOUT_END:
+    if end in WITHOUT_END:
         raise ValueError("nothing by the specification, and everything from the first element on for runtimes")
     first = min(start + length if start < 0 else start, length - 1)
     last = end + length if end < 0 else end
     return slice(first, last if last >= 0 else None, step) if first >= 0 else slice(0, 0)
 
 
-_WITHOUT_END = (2**31 - 1, 2**63 - 1)
+WITHOUT_END = (2**31 - 1, 2**63 - 1)
 """The ends that exporters write for "to the end" of the axis, in whichever direction."""
 
 

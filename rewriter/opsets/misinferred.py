@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
-from ..onnx_model.all_nodes import constants, nodes_with_opset
+from ..onnx_model.all_nodes import Stored, constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
+from .folding import WITHOUT_END, constant_value
 from .scoped import scoped_nodes
 from .type_protos import Dimension, Shape, is_known, shape_of, shapeless
-
-_Data = TypeVar("_Data")
 
 
 class _Inferred(NamedTuple):
@@ -78,7 +77,10 @@ def has_old_axes_in_disorder(node: onnx.NodeProto, opset: int) -> bool:
 
 def cuts_by_unknown_bounds(model: onnx.ModelProto) -> bool:
     known = constants(model)
-    return any(has_unknown_steps(node, known) or has_unknown_starts(node, known) for node, _ in nodes_with_opset(model))
+    return any(
+        has_unknown_steps(node, known) or has_unknown_starts(node, known) or may_go_to_two_ends(node, known)
+        for node, _ in nodes_with_opset(model)
+    )
 
 
 def has_unknown_starts(node: onnx.NodeProto, known: Container[str]) -> bool:
@@ -95,6 +97,29 @@ def has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
     absent.
     """
     return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
+
+
+def may_go_to_two_ends(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+    """Whether `node` is a Slice by constants that are `known` and go backward to INT_MAX: nothing as onnx infers and by the
+    specification, and all from the start down for runtimes.
+    """
+    if node.op_type != "Slice" or len(node.input) < 5:
+        return False
+    ends, steps = ([_stored(each) for each in known.get(node.input[index], ())] for index in (2, 4))
+    return any(_has_two_ends(end, step) for end in ends for step in steps)
+
+
+def _stored(made: Stored) -> np.ndarray | None:
+    """The value of a constant; None where it lies in another file, or has another form."""
+    if isinstance(made, onnx.NodeProto):
+        return constant_value(made, numpy_helper.to_array)
+    return None if made.external_data else numpy_helper.to_array(made)
+
+
+def _has_two_ends(ends: np.ndarray | None, steps: np.ndarray | None) -> bool:
+    if ends is None or steps is None:
+        return False
+    return any(step < 0 and end in WITHOUT_END for end, step in zip(ends.ravel(), steps.ravel(), strict=False))
 
 
 def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
@@ -143,9 +168,14 @@ _WIDE = {*_INTEGERS, TensorProto.FLOAT, TensorProto.DOUBLE}
 """The types that hold every size below 2^24."""
 
 
-def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:
-    """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps."""
-    return {} if has_unknown_steps(node, data) else data
+def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mapping[str, TensorProto]:
+    """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps, or
+    to an end of two meanings.
+    """
+    if node.op_type != "Slice":
+        return data
+    is_wrong = has_unknown_steps(node, data) or may_go_to_two_ends(node, {name: [tensor] for name, tensor in data.items()})
+    return {} if is_wrong else data
 
 
 def may_be_wrong_in(serialized: bytes, opset: int) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import onnx
 import onnx.parser
 from onnx import TypeProto
 
-from ..onnx_model.all_nodes import constants, nodes_with_opset
+from ..onnx_model.all_nodes import Stored, constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset
 from . import facts
@@ -20,6 +20,7 @@ from .misinferred import (
     has_unknown_steps,
     integers_cut_before,
     keeps_its_input,
+    may_go_to_two_ends,
     stated_shape,
 )
 
@@ -81,7 +82,9 @@ def _copy(node: onnx.NodeProto) -> onnx.NodeProto:
     return onnx.NodeProto.FromString(node.SerializeToString())
 
 
-def _stand_in(node: onnx.NodeProto, opset: int, known: Container[str], kind: int | None) -> onnx.FunctionProto | None:
+def _stand_in(
+    node: onnx.NodeProto, opset: int, known: Mapping[str, Sequence[Stored]], kind: int | None
+) -> onnx.FunctionProto | None:
     """The function in place of a node, where the values `known` are constants; None for one that onnx infers rightly.
 
     `kind`: the type to which the node casts numbers that an earlier Cast may have changed.
@@ -91,7 +94,7 @@ def _stand_in(node: onnx.NodeProto, opset: int, known: Container[str], kind: int
     shape = stated_shape(node, opset)
     if shape is not None:
         return _reshape_to(shape)
-    if has_unknown_steps(node, known):
+    if has_unknown_steps(node, known) or may_go_to_two_ends(node, known):
         return _CUT_ANYHOW
     if has_unknown_starts(node, known):
         return _SLICES_FROM_ANYWHERE.get(len(node.input))
@@ -144,7 +147,7 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
-"""The stand-in for Slice along axes or by steps that are not constant."""
+"""The stand-in for Slice along axes or by steps that are not constant, or to an end of two meanings."""
 
 
 def _cast_anyhow(kind: int) -> onnx.FunctionProto:

@@ -144,10 +144,10 @@ class _Propagation:
             return [self._values[node.input[0]]]
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
         types = {name: kind.type.SerializeToString() for name, kind in read.items()}
-        data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
+        data = misinferred.usable_data(node, {name: kind.constant for name, kind in read.items() if kind.constant is not None})
         serialized = node.SerializeToString()
         try:
-            known = dict(misinferred.usable_data(node, data))
+            known = {name: tensor.SerializeToString() for name, tensor in data.items()}
             found = child_call.infer_node(node.op_type, self._opset, serialized, types, known, self._ir_version)
         except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None

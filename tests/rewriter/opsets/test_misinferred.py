@@ -22,6 +22,11 @@ def types(**shapes: list[int | None] | None) -> dict[str, TypeProto]:
     return {name: helper.make_tensor_type_proto(FLOAT, shape) for name, shape in shapes.items()}
 
 
+def numbers(value: int) -> TensorProto:
+    """A vector of the one number."""
+    return helper.make_tensor("", TensorProto.INT64, [1], [value])
+
+
 @pytest.mark.parametrize(("length", "is_wrong"), [(None, True), (2, False)])
 def test_the_rank_of_what_indices_of_unknown_length_pick(length: int | None, is_wrong: bool) -> None:
     node = onnx.parser.parse_node("y = GatherND (x, i)")
@@ -135,9 +140,45 @@ def test_a_last_window_behind_the_input_is_none(op_type: str) -> None:
 
 def test_a_slice_by_steps_at_run_time_is_not_inferred_by_its_bounds() -> None:
     node = onnx.parser.parse_node("y = Slice (x, starts, ends, axes, steps)")
-    bounds = {"starts": 0, "ends": 4, "axes": 0}
+    bounds = {name: numbers(value) for name, value in {"starts": 0, "ends": 4, "axes": 0}.items()}
     assert usable_data(node, bounds) == {}
-    assert usable_data(node, {**bounds, "steps": 2}) == {**bounds, "steps": 2}
+    assert usable_data(node, {**bounds, "steps": numbers(2)}) == {**bounds, "steps": numbers(2)}
+
+
+@pytest.mark.parametrize("end", [2**31 - 1, 2**63 - 1])
+def test_a_slice_that_goes_back_to_int_max_has_two_lengths(end: int) -> None:
+    """By the specification, and as onnx infers, it is empty; onnxruntime goes down to the first element."""
+    nodes = """s = Constant <value_ints = [1]> () e = Constant <value_ints = [END]> () a = Constant <value_ints = [1]> ()
+        b = Constant <value_ints = [-1]> () h = Slice (x, s, e, a, b) z = Shape (h)""".replace("END", str(end))
+    stored = f"<int64[1] s = {{1}}, int64[1] e = {{{end}}}, int64[1] a = {{1}}, int64[1] b = {{-1}}> {{ h = Slice (x, s, e, a, b) z = Shape (h) }}"
+    for body in (f"{{ {nodes} }}", stored):
+        proto = model(f"g (float[2,3] x) => (int64[2] z) {body}", 13)
+        assert run(proto, {"x": np.zeros((2, 3), np.float32)})[0].tolist() == [2, 2]
+        found = inference.infer_model(proto)
+        assert found is not None
+        assert {value.name: type_protos.shape_of(value.type) for value in found.graph.value_info}["h"] == (None, None)
+
+
+@pytest.mark.parametrize("target", [11, 17])
+def test_the_length_of_a_slice_back_to_int_max_is_not_stored(target: int) -> None:
+    text = """g (float[2,3] x) => (float[a,b] y, int64[2] z) <int64[1] s = {1}, int64[1] e = {2147483647}, int64[1] a = {1}, int64[1] b = {-1}> {
+        y = Slice (x, s, e, a, b) z = Shape (y) }"""
+    with pytest.raises(UnconvertibleError, match=r"--static needs fixed shapes, and that of 'y' is \(2, \?\)"):
+        convert_version(model(text, 13), target, options=Options(static=True))
+    proto = model(text, 13)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    result = convert_version(proto, target).model
+    assert type_protos.shape_of(result.graph.output[0].type) == (None, None)
+    assert run(result, {"x": np.zeros((2, 3), np.float32)})[1].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(("end", "step", "length"), [(2**63 - 1, 1, 2), (-(2**63), -1, 2), (0, -1, 1)])
+def test_other_ends_have_one_meaning(end: int, step: int, length: int) -> None:
+    node = onnx.parser.parse_node("y = Slice (x, starts, ends, axes, steps)")
+    data = {"starts": numbers(1), "ends": numbers(end), "axes": numbers(0), "steps": numbers(step)}
+    kinds = {**types(x=[3]), **dict.fromkeys(data, helper.make_tensor_type_proto(TensorProto.INT64, [1]))}
+    found = inference.infer_node(node, 13, kinds, data, 8)
+    assert type_protos.shape_of(found["y"]) == (length,)
 
 
 @pytest.mark.skipif(onnx.defs.onnx_opset_version() < 23, reason="the installed onnx has no opset 23")
