@@ -75,12 +75,23 @@ def has_old_axes_in_disorder(node: onnx.NodeProto, opset: int) -> bool:
     return min(axes, default=0) >= 0 and axes != sorted(axes)
 
 
-def cuts_by_unknown_bounds(model: onnx.ModelProto) -> bool:
+def depend_on_operands(model: onnx.ModelProto) -> bool:
+    """Whether there are nodes that onnx infers wrongly because of operands that it does not know, or that have two meanings."""
     known = constants(model)
-    return any(
-        has_unknown_steps(node, known) or has_unknown_starts(node, known) or may_go_to_two_ends(node, known)
-        for node, _ in nodes_with_opset(model)
-    )
+    conditions = (has_unknown_steps, has_unknown_starts, may_go_to_two_ends, may_have_empty_axes)
+    return any(errs(node, known) for node, _ in nodes_with_opset(model) for errs in conditions)
+
+
+def may_have_empty_axes(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+    """Whether `node` is a Squeeze whose axes are given, or among the `known` constants, and empty: it removes nothing by the
+    specification and as onnx infers, and all axes of length 1 in onnxruntime.
+    """
+    if node.op_type != "Squeeze":
+        return False
+    if any(attribute.name == "axes" for attribute in node.attribute):
+        return not any(attribute.ints for attribute in node.attribute)
+    stored = known.get(node.input[1], ()) if len(node.input) > 1 else ()
+    return any(axes is not None and not axes.size for axes in map(_stored, stored))
 
 
 def has_unknown_starts(node: onnx.NodeProto, known: Container[str]) -> bool:
@@ -170,12 +181,13 @@ _WIDE = {*_INTEGERS, TensorProto.FLOAT, TensorProto.DOUBLE}
 
 def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mapping[str, TensorProto]:
     """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps, or
-    to an end of two meanings.
+    they have two meanings.
     """
-    if node.op_type != "Slice":
+    if node.op_type not in ("Slice", "Squeeze"):
         return data
-    is_wrong = has_unknown_steps(node, data) or may_go_to_two_ends(node, {name: [tensor] for name, tensor in data.items()})
-    return {} if is_wrong else data
+    stored = {name: [tensor] for name, tensor in data.items()}
+    has_two_meanings = may_go_to_two_ends(node, stored) or may_have_empty_axes(node, stored)
+    return {} if has_two_meanings or has_unknown_steps(node, data) else data
 
 
 def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
@@ -186,7 +198,8 @@ def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
 def may_be_wrong(node: onnx.NodeProto, opset: int) -> bool:
     """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
     word = _word(node.op_type, opset)
-    return bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
+    is_possible = bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
+    return is_possible or may_have_empty_axes(node, {})
 
 
 def _word(op_type: str, opset: int) -> str:
@@ -206,7 +219,11 @@ def is_wrongly_inferred(
     `data`, are known to be wrong, or right by one reading of the specification alone.
     """
     errs = _CONDITIONS.get(_word(node.op_type, opset))
-    if errs is None or node.domain not in DEFAULT_DOMAINS:
+    if node.domain not in DEFAULT_DOMAINS:
+        return False
+    if may_have_empty_axes(node, {}):
+        return True
+    if errs is None:
         return False
     empty = TypeProto()
     inputs = {index: shape_of(types.get(name, empty)) for index, name in enumerate(node.input) if name}

@@ -14,13 +14,14 @@ from ..onnx_model.protos import default_opset
 from . import facts
 from .misinferred import (
     WRONG_SYMBOLS,
-    cuts_by_unknown_bounds,
+    depend_on_operands,
     has_old_axes_in_disorder,
     has_unknown_starts,
     has_unknown_steps,
     integers_cut_before,
     keeps_its_input,
     may_go_to_two_ends,
+    may_have_empty_axes,
     stated_shape,
 )
 
@@ -31,7 +32,9 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {default_opset(entries) or 0 for entries in imports}
-    if b"Slice" in serialized and (10 in opsets or cuts_by_unknown_bounds(model)):
+    if b"Slice" in serialized and 10 in opsets:
+        return True
+    if (b"Slice" in serialized or b"Squeeze" in serialized) and depend_on_operands(model):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:
         return True
@@ -96,6 +99,8 @@ def _stand_in(
         return _reshape_to(shape)
     if has_unknown_steps(node, known) or may_go_to_two_ends(node, known):
         return _CUT_ANYHOW
+    if may_have_empty_axes(node, known):
+        return _OF_ANY_SHAPE
     if has_unknown_starts(node, known):
         return _SLICES_FROM_ANYWHERE.get(len(node.input))
     return _SLICES.get(len(node.input)) if (node.op_type, opset) == WRONG_SYMBOLS else None
@@ -148,6 +153,13 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
 """The stand-in for Slice along axes or by steps that are not constant, or to an end of two meanings."""
+
+
+_OF_ANY_SHAPE = onnx.parser.parse_function(
+    f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> OfAnyShape (data) => (part) '
+    "{ sizes = Shape (data)\n there = Cast <to = 9> (sizes)\n some = Compress (sizes, there)\n part = Reshape (data, some) }"
+)
+"""The stand-in for Squeeze with empty axes: it gives the data in a shape of unknown rank."""
 
 
 def _cast_anyhow(kind: int) -> onnx.FunctionProto:

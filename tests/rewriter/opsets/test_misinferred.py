@@ -172,6 +172,35 @@ def test_the_length_of_a_slice_back_to_int_max_is_not_stored(target: int) -> Non
     assert run(result, {"x": np.zeros((2, 3), np.float32)})[1].tolist() == [2, 2]
 
 
+NO_AXES = {
+    "an attribute": (11, "{ y = Squeeze <axes: ints = []> (x) }"),
+    "an attribute of an old opset": (9, "{ y = Squeeze <axes: ints = []> (x) }"),
+    "stored": (13, "<int64[0] a = {}> { y = Squeeze (x, a) }"),
+    "a node": (13, "{ a = Constant <value_ints: ints = []> () y = Squeeze (x, a) }"),
+}
+
+
+@pytest.mark.parametrize(("opset", "body"), NO_AXES.values(), ids=NO_AXES)
+def test_the_rank_behind_empty_axes_is_unknown(opset: int, body: str) -> None:
+    """By the specification, and as onnx infers, nothing is removed; onnxruntime removes all axes of length 1."""
+    proto = model(f"g (float[1,3] x) => (float[a] y) {body}", opset)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    assert run(proto, {"x": np.zeros((1, 3), np.float32)})[0].shape == (3,)
+    result = convert_version(proto, opset + 1).model
+    assert not result.graph.output[0].type.tensor_type.HasField("shape")
+
+
+def test_axes_that_are_there_are_followed() -> None:
+    node, x = onnx.parser.parse_node("y = Squeeze (x, a)"), types(x=[1, 3, 1])
+    kinds = {**x, "a": helper.make_tensor_type_proto(TensorProto.INT64, [1])}
+    assert type_protos.shape_of(inference.infer_node(node, 13, kinds, {"a": numbers(0)}, 8)["y"]) == (3, 1)
+    assert type_protos.shape_of(inference.infer_node(onnx.parser.parse_node("y = Squeeze (x)"), 13, x, {}, 8)["y"]) == (3,)
+    empty = helper.make_tensor("", TensorProto.INT64, [0], [])
+    assert type_protos.shape_of(inference.infer_node(node, 13, kinds, {"a": empty}, 8).get("y", TypeProto())) is None
+    stated = onnx.parser.parse_node("y = Squeeze <axes: ints = []> (x)")
+    assert type_protos.shape_of(inference.infer_node(stated, 11, x, {}, 8)["y"]) is None
+
+
 @pytest.mark.parametrize(("end", "step", "length"), [(2**63 - 1, 1, 2), (-(2**63), -1, 2), (0, -1, 1)])
 def test_other_ends_have_one_meaning(end: int, step: int, length: int) -> None:
     node = onnx.parser.parse_node("y = Slice (x, starts, ends, axes, steps)")
