@@ -19,6 +19,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
+def in_one_line(text: str, most: int = 300) -> str:
+    """The text without line breaks, cut at the end if it has more than `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def listed(names: Sequence[object]) -> str:
     """The names as "a, b, c", only the first ones where there are many. Names that are not valid UTF-8 are shown as bytes."""
     shown = [shortened(str(name)) for name in names[:MOST_NAMES]]

@@ -53,8 +53,8 @@ def assert_equal_at_every_opset(
     """Assert that `model`, converted with `rules` to each of `opsets` (all that onnx knows if None), gives the same numbers.
 
     An opset that cannot be reached is not an error: its place in what is returned holds the UnconvertibleError.
-    Raises: AssertionError that names each opset at which numbers differ, or if no opset can be reached; the errors of
-    `convert_versions`.
+    Raises: AssertionError that names each opset at which numbers differ, or if no opset can be reached, or no result compared
+    because no runtime knows an operator (`Options(custom_ops=…)` tells it); the errors of `convert_versions`.
     """
     targets = range(1, onnx.defs.onnx_opset_version() + 1) if opsets is None else opsets
     found = convert_versions(_model(model), targets, options=_with(options, rules))
@@ -65,6 +65,13 @@ def assert_equal_at_every_opset(
         raise AssertionError(
             "no opset can be reached:\n" + "\n".join(f"at opset {opset}: {error}" for opset, error in found.items())
         )
+    reached = {opset: result.report.comparison for opset, result in found.items() if isinstance(result, ConversionResult)}
+    untold = {opset: compared for opset, compared in reached.items() if compared is None or compared.status == "not compared"}
+    if len(untold) == len(reached):
+        why = (
+            f"at opset {opset}: {'no comparison' if compared is None else compared.reason}" for opset, compared in untold.items()
+        )
+        raise AssertionError("no result could be compared:\n" + "\n".join(why))
     return found
 
 

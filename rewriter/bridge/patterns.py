@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 from onnxscript.rewriter import RULE_NAME_TAG, RewriteRule, RewriteRuleSet
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, listed
 from ..onnx_model.protos import GraphLike
 from ..storage.payload import is_external, refer
 from ..storage.skeleton import Skeleton
@@ -39,7 +39,7 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
     try:
         proto = _rewritten(model, payloads, rules, before)
     except Exception as error:  # whatever a user's function raises, at once or when what it made is written
-        raise ArgumentError(f"rules: an onnxscript rule failed: {first_line(error)}") from error
+        raise ArgumentError(f"rules: an onnxscript rule failed ({names_of(rules)}): {first_line(error)}") from error
     if proto is None:
         return []
     _restore_interface(proto.graph, before)
@@ -47,6 +47,12 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
     proto.graph.sparse_initializer.extend(before.sparse_initializer)  # onnx_ir does not know them
     skeleton.proto.CopyFrom(proto)
     return list(_written(skeleton.proto))
+
+
+def names_of(rules: Sequence[RewriteRule]) -> str:
+    """The names of the rules that ran, for a message about one of them."""
+    names = listed([rule.name or "without a name" for rule in rules])
+    return names if len(rules) == 1 else f"one of {names}"
 
 
 def _rewritten(

@@ -28,9 +28,11 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         from ..conversion.options import Options
         from ..execution.loadable import latest_opset
         from ..runtimes.demands import demands_of
+        from ..storage.layout import parsed
 
     # `Options` would tell what is wrong in words of Python
     demands_of(given["for_runtimes"], python=given["python"])
+    parsed(given["external_data"])
     if given["ml_opset"] is not None:
         check_ml_opset(given["ml_opset"])
     compares = (given["compare"] != "off" or given["verify_with"] or given["for_runtimes"]) and not given["dry_run"]

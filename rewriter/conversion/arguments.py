@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
 from ..bridge.opening import is_of_library, is_pattern, is_pattern_set
 from ..comparison.judging.tolerance import Tolerance
 from ..engine.registry import RuleFunction
 from ..errors import ArgumentError, WrongTypeError, shortened
+from ..storage.conflicts import NamedFile
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
@@ -59,7 +61,7 @@ def _check_path(name: str, path: object, expected: str) -> None:
     text = os.fspath(path)
     if not isinstance(text, str):
         raise WrongTypeError(f"{name} has to be {expected}, not a path of bytes")
-    if len(text) > LONGEST_PATH or "\0" in text:
+    if not text or len(text) > LONGEST_PATH or "\0" in text:
         raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
 
 
@@ -88,8 +90,23 @@ def check_call(name: object, timeout: object, progress: object) -> None:
     """Raises TypeError and ArgumentError where the limits of a call are not possible."""
     check_kind("name", name, str, "a str")
     check_limit("timeout", timeout)
-    if progress is not None and not callable(progress):
-        raise WrongTypeError(f"progress has to be a function or None, not {_shown(progress)}")
+    check_function("progress", progress)
+
+
+def check_function(name: str, value: object) -> None:
+    """Raises TypeError where `value` is neither a function nor None."""
+    if value is not None and not callable(value):
+        raise WrongTypeError(f"{name} has to be a function or None, not {_shown(value)}")
+
+
+def check_files(name: str, value: object) -> None:
+    """Raises TypeError where `value` is not a sequence of files with the names that messages give them."""
+    if isinstance(value, str | bytes | NamedFile) or not isinstance(value, Sequence):
+        wrong: object = value
+    else:
+        wrong = next((one for one in value if not isinstance(one, NamedFile)), None)
+    if wrong is not None:
+        raise WrongTypeError(f"{name} has to be a sequence of NamedFile, as NamedFile('my file', path), not of {_shown(wrong)}")
 
 
 def check_limit(name: str, value: object) -> None:
@@ -227,6 +244,8 @@ def check_samples(value: object) -> None:
     check_kind("samples.data", value.data, Sequence, "a sequence of samples, each a mapping of input names to arrays")
     for sample in value.data:
         check_kind("each of samples.data", sample, Mapping, "a mapping of input names to arrays")
+        for input_name, array in sample.items():
+            check_kind(f"samples.data for {shortened(str(input_name))}", array, np.ndarray, "a numpy array")
 
 
 def integers(name: str, value: object, expected: str, one: str) -> tuple[int, ...]:

@@ -208,14 +208,17 @@ def convert_file(
     """Convert the file `source` into the file `destination`, which may be the same. It is written only after all checks have
     passed.
 
-    `others` are further files that the caller reads and writes; no two files may be the same. `announce` is called with the report
-    and the finished temporary file, just before it is renamed to `destination`; if it raises an error, the file is not renamed.
+    `others` are further files (`NamedFile`) that the caller reads and writes; no two files may be the same. `announce` is called
+    with the report and the finished temporary file, just before it is renamed to `destination`; if it raises an error, the file is
+    not renamed.
     The other arguments are those of `convert_version`.
     Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or contains data of `source`. In each of
     these cases, nothing is written.
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
+    arguments.check_files("others", others)
+    arguments.check_function("announce", announce)
     target, options = checked(target_opset, compare, options)
 
     def announced(done: driver.Done, path: Path) -> None:
@@ -292,6 +295,7 @@ def check_convertible(
     Raises: InvalidModelError where the input is not valid; OutOfTimeError.
     """
     arguments.check_model(model)
+    arguments.check_files("others", others)
     target, options = checked(target_opset, "off", options)
     with _call(model, name, timeout, progress):
         return driver.dry_run(model, target, options=options, others=others).report

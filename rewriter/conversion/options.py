@@ -25,7 +25,7 @@ from ..execution import custom_operators
 from ..onnx_model.meanings import Semantics
 from ..opsets import facts
 from ..process.child import NONE_STARTED, module_files, no_interpreter, starting_none
-from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile
+from ..storage import ADAPTER, CUSTOM_OPERATORS, PROFILE, PYTHON, NamedFile, layout
 from . import arguments
 from .ml_opset import check_ml_opset
 
@@ -163,6 +163,8 @@ class Options:
         self._check_budget()
         arguments.check_tolerance(self.tolerance)
         arguments.check_kind("external_data", self.external_data, str, "a str")
+        with speaking_python():
+            layout.parsed(self.external_data)
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         with speaking_python():
             demands_of_options(self)  # a wrong name is told before the model is read
@@ -283,15 +285,15 @@ def require_custom_operators(options: Options) -> None:
 
     for path in options.custom_ops:
         if not os.path.isfile(path):
-            raise ArgumentError(f"custom operators: {path} is {'a folder' if os.path.isdir(path) else 'not there'}")
+            raise ArgumentError(f"--custom-ops: {path} is {'a folder' if os.path.isdir(path) else 'not there'}")
         if not _LOADABLE.search(path):
-            raise ArgumentError(f"custom operators: {path} is neither a .py file nor a shared library (.so, .dylib, .dll)")
+            raise ArgumentError(f"--custom-ops: {path} is neither a .py file nor a shared library (.so, .dylib, .dll)")
     files = " and ".join(options.custom_ops)
     with lent_worker() as worker:
         answer = worker.ask(Loading(tuple(options.custom_ops)))
     if isinstance(answer, Failure):
         is_told = answer.kind == "unsupported"
-        raise ArgumentError(f"custom operators: {'' if is_told else f'loading {files} failed: '}{answer.message}")
+        raise ArgumentError(f"--custom-ops: {'' if is_told else f'loading {files} failed: '}{answer.message}")
 
 
 def files_of_options(options: Options) -> list[NamedFile]:

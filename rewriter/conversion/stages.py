@@ -100,8 +100,8 @@ class Job:
         self.prepared = prepare(skeleton, options, self._demands, accepted.remarks, keep_repaired=keep_repaired)
         self._trust = accepted.trust
         self._attempts = Attempts(self.prepared.opset, options, self._demands)
-        if named := (*options.only, *options.skip):
-            require_known(named, self._attempts.registry)
+        require_known("--only", options.only, self._attempts.registry)
+        require_known("--skip", options.skip, self._attempts.registry)
 
     def check_input(self, target: int | None) -> Ready:
         """Check the model, which is to be converted to `target`. Raises InvalidModelError."""
@@ -119,7 +119,7 @@ class Job:
         patterns = patterns_of(self.options)
         if not patterns:
             return ready
-        from ..bridge.patterns import apply_patterns  # imports onnxscript
+        from ..bridge.patterns import apply_patterns, names_of  # imports onnxscript
 
         written = apply_patterns(self.prepared.skeleton, patterns)
         target = self.prepared.opset if target is None else target
@@ -127,7 +127,9 @@ class Job:
         try:
             validity.check_input(model, target, self._trust)
         except InvalidModelError as error:
-            raise ArgumentError(f"rules: the model is not valid after the onnxscript rules: {error}") from error
+            raise ArgumentError(
+                f"rules: the model is not valid after the onnxscript rules ({names_of(patterns)}): {error}"
+            ) from error
         return Ready(model, [Change(f"onnxscript.{rule}", node.op_type, shown_name(node), "onnxscript") for rule, node in written])
 
     def aim(self, model: Model, target: int | None) -> Aim:

@@ -215,7 +215,7 @@ class Engine(Walk):
 
     def _queue(self, node: Task, results: list[Task], origin: tuple[str, str]) -> list[Task]:
         """The nodes that stand in the place of `node` now, the last of them first."""
-        if node.generation == MOST_GENERATIONS and results != [node]:
+        if node.generation >= MOST_GENERATIONS and (results != [node] or not node.settled):
             self._rules.raise_endless(origin[0])
         node.waits = results[:1] != [node]
         for each in results:
@@ -232,7 +232,8 @@ class Engine(Walk):
         try:
             if rule is not None:
                 self._rules.require(rule.name)
-                self._rules.apply(rule, node)
+                if self._rules.apply(rule, node) and not node.removed and label_of(node.proto) == label:
+                    self._rules.raise_left_in_place(rule, label)
         except Unconvertible as refusal:
             self.notes.block(node, None, refusal, origin)
         except NOT_OF_THE_RULE:
@@ -241,6 +242,7 @@ class Engine(Walk):
             raise_rule_error(self._rules.at_work, node, "", error)
         made = node.take_results()
         became = label_of(node.proto)
+        node.generation += 1
         node.settled = node.proto.domain != "" and (became == label or became not in self._registry.replaced)
         return made
 
@@ -257,7 +259,9 @@ class Engine(Walk):
         step: Step | None = None
         self._rules.at_work = "conversion"
         try:
-            while not (node.removed or node.proto.domain):
+            for _ in range(MOST_GENERATIONS):
+                if node.removed or node.proto.domain:
+                    break
                 op_type = node.op_type
                 if op_type != written:
                     self._steps.gate_written(node, target)
@@ -292,6 +296,8 @@ class Engine(Walk):
                 self._steps.take(node, step)
                 made = made or node.op_type != op_type or node.has_company
                 step = None
+            else:
+                self._rules.raise_endless(origin[0])
         except Unconvertible as refusal:
             self.notes.block(node, step, _with_reason_to_stay(node, step, refusal), origin)
         except NOT_OF_THE_RULE:

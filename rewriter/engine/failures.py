@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, RuleError, SplitRewriteError
+from ..errors import ArgumentError, RuleError, SplitRewriteError, in_one_line
 from ..graph.node import Node
 
 NOT_OF_THE_RULE = (SplitRewriteError, MemoryError, RecursionError, OSError)
@@ -22,5 +22,5 @@ def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -
 
 def raise_mistake_of_caller(rule: str, node: Node, error: Exception) -> NoReturn:
     """Raises ArgumentError: `rule`, which is the caller's, failed on `node` with `error`."""
-    what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
+    what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {in_one_line(str(error))}"
     raise ArgumentError(f"rules: {rule} failed on {what}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible
+from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible, in_one_line
 from ..graph.editing import Caution
 from ..graph.model import Model
 from ..opsets.flags import odd_flag
@@ -105,7 +105,10 @@ class RuleUse:
         before = {id(made) for made in node.results() if made is not node}
         try:
             returned: object = rule.apply(node)
-        except (NotSimplified, Unconvertible, SplitRewriteError, MemoryError):
+        except Unconvertible as refusal:
+            refusal.reason, refusal.hint = in_one_line(refusal.reason), in_one_line(refusal.hint)
+            raise
+        except (NotSimplified, SplitRewriteError, MemoryError):
             raise
         except Exception as error:  # whatever a caller's function raises
             raise_mistake_of_caller(rule.name, node, error)

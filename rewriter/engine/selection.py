@@ -50,8 +50,8 @@ def _names(rule: str) -> set[str]:
     return {rule, rule.partition(".")[0]}
 
 
-def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
-    """Raises ArgumentError where one of the `names` in --only and --skip is neither of `rules`, nor of a module or mechanism."""
+def require_known(option: str, names: Iterable[str], rules: Iterable[Rule]) -> None:
+    """Raises ArgumentError where one of the `names` in `option` is neither of `rules`, nor of a module or mechanism."""
     known = {rule.name for rule in rules}
     known |= {name.partition(".")[0] for name in known}
     in_lower_case = {name.lower() for name in known}
@@ -59,4 +59,4 @@ def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
         is_mechanism = name.lower().partition(".")[0] in MECHANISMS
         if not is_mechanism and name.lower() not in in_lower_case:
             suggestion = did_you_mean(name, sorted([*known, *MECHANISMS]))
-            raise ArgumentError(f"there is no rule '{shortened(name)}'{suggestion} (--list-rules lists all)")
+            raise ArgumentError(f"{option}: there is no rule '{shortened(name)}'{suggestion} (--list-rules lists all)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, NodeProto
 
-from ..errors import Unconvertible
+from ..errors import Unconvertible, in_one_line
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import captured, subgraphs
@@ -173,7 +173,7 @@ class Node(Editing):
 
         One that is about empty tensors alone (`only_if_empty`) is for the details of the report: few models ever meet one.
         """
-        self._cautions.append(Caution(message, only_if_empty))
+        self._cautions.append(Caution(in_one_line(message), only_if_empty))
 
 
 class Subgraph(Surroundings):

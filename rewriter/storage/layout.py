@@ -36,7 +36,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
     `same_folder` says whether the result will be in the folder of the input. Raises SplitRewriteError for an impossible mode, and
     InvalidModelError where a payload is missing, unsafe or of the wrong length.
     """
-    mode, split_from = _parsed(external_data)
+    mode, split_from = parsed(external_data)
     source, hits = skeleton.with_references()
     if mode == "auto":
         layout = _Planner(skeleton, source, "keep" if same_folder else "copy", 0, data_name).layout_of(hits)
@@ -51,11 +51,11 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
     return layout
 
 
-def _parsed(external_data: str) -> tuple[str, int]:
-    """The mode and the size in bytes of "split:BYTES". Raises SplitRewriteError for an unknown mode."""
+def parsed(external_data: str) -> tuple[str, int]:
+    """The mode of `--external-data` and the size in bytes of "split:BYTES". Raises ArgumentError for an unknown mode."""
     mode, colon, size = external_data.partition(":")
     if mode not in _MODES or (colon and not (mode == "split" and size.isascii() and size.isdigit() and len(size) < 20)):
-        raise ArgumentError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
+        raise ArgumentError(f"--external-data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
     return mode, int(size) if colon else _SPLIT_FROM
 
 

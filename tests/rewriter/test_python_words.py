@@ -24,7 +24,7 @@ MESSAGES = [
     ("--ir-version 9: the installed onnx", "ir_version 9: the installed onnx"),
     ("--compare nodes: given inputs", "compare nodes: given inputs"),
     ("--input-data x: shape [1,5]", "samples.data x: shape [1,5]"),
-    ("there is no rule 'q' (--list-rules lists all)", "there is no rule 'q' (split-rewrite --list-rules lists all)"),
+    ("--only: there is no rule 'q' (--list-rules lists all)", "only: there is no rule 'q' (split-rewrite --list-rules lists all)"),
     ("x--strict: stays", "x--strict: stays"),
     ("--: stays", "--: stays"),
 ]

@@ -8,7 +8,7 @@ from helpers import model
 from onnx import parser
 
 from split_rewrite.rewriter import ArgumentError, CompareError, ConversionResult, Options, UnconvertibleError
-from split_rewrite.rewriter.engine.registry import decompose, simplify
+from split_rewrite.rewriter.engine.registry import decompose, replace, simplify
 from split_rewrite.rewriter.graph.node import Node
 from split_rewrite.testing import assert_equal_at_every_opset, assert_rewrites  # pyright: ignore[reportMissingImports]
 
@@ -105,6 +105,16 @@ def test_names_in_functions_and_of_stored_tensors_do_not_count() -> None:
 def test_no_opset_that_can_be_reached_is_an_assertion() -> None:
     with pytest.raises(AssertionError, match=r"no opset can be reached:\nat opset 9: .*Mish"):
         assert_equal_at_every_opset(MISH.replace("18", "22"), opsets=[9], options=Options(only=["split"]))
+
+
+def test_what_no_runtime_knows_is_not_taken_for_equal() -> None:
+    @replace("my.npu", "HalfSwish", opset=13)
+    def wrong(node: Node) -> None:
+        node.become.Abs(node.input(0))
+
+    own = '<ir_version: 8, opset_import: ["" : 13, "my.npu" : 1]> g (float[2] x) => (float[2] y) { y = my.npu.HalfSwish(x) }'
+    with pytest.raises(AssertionError, match=r"^no result could be compared:\nat opset 13: .*HalfSwish"):
+        assert_equal_at_every_opset(own, wrong, opsets=[13, 14])
 
 
 def test_the_path_of_a_file_is_no_text() -> None:

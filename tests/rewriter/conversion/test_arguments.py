@@ -81,6 +81,21 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     refused(lambda: convert_file(large(), "o.onnx", 13), TypeError, "source has to be a path")  # type: ignore[arg-type]
 
 
+def test_further_files_and_functions(tmp_path: Path) -> None:
+    onnx.save(large(), tmp_path / "m.onnx")
+
+    def call(**given: object) -> None:
+        convert_file(tmp_path / "m.onnx", tmp_path / "o.onnx", 13, **given)  # type: ignore[arg-type]
+
+    for others, shown in ((["x"], "'x'"), ("x", "'x'"), (3, "3")):
+        message = f"others has to be a sequence of NamedFile, as NamedFile('my file', path), not of {shown}"
+        refused(lambda: call(others=others), TypeError, message)  # noqa: B023
+        refused(lambda: check_convertible(large(), 13, others=others), TypeError, message)  # type: ignore[arg-type] # noqa: B023
+    refused(lambda: call(announce=3), TypeError, "announce has to be a function or None, not 3")
+    refused(lambda: convert_version("", 13), ArgumentError, "model is not a path: ''")
+    assert not (tmp_path / "o.onnx").exists()
+
+
 TARGETS = {
     "more digits than Python shows": (10**5000, ArgumentError, "target_opset is too large"),
     "text": ("13", TypeError, "target_opset has to be an integer or None, not '13'"),
@@ -129,6 +144,13 @@ OPTIONS = {
     "an opset beyond all": ({"assume_opset": 2**70}, ArgumentError, "assume_opset is too large"),
     "a negative opset": ({"assume_opset": -1}, ArgumentError, "assume_opset has to be 1 or more, not -1"),
     "no seed": ({"samples": Samples(seed=None)}, ArgumentError, "samples.seed has to be 0 or more, not None"),  # type: ignore[arg-type]
+    "no array": ({"samples": Samples(data=[{"x": [1, 2]}])}, TypeError, "samples.data for x has to be a numpy array, not list"),  # type: ignore[list-item]
+    "no way to write data": (
+        {"external_data": "nope"},
+        ArgumentError,
+        "external_data: expected auto, keep, copy, inline, split or",
+    ),
+    "no size of data": ({"external_data": "split:-1"}, ArgumentError, "external_data: expected auto, keep, copy, inline, split or"),
     "a name for names": ({"skip": "split"}, TypeError, "skip has to be a collection of names of rules, not 'split'"),
     "no names": ({"only": [1]}, TypeError, "each of only has to be the name of a rule, not 1"),
     "a rule for rules": (

@@ -549,3 +549,68 @@ def test_two_rules_of_the_same_name_both_run() -> None:
 
     result = convert_version(model(RELU, 13), options=options(idle(), to("Relu", "Abs")), compare="off").model
     assert nodes(result) == [("", "Abs")]
+
+
+def test_a_replacement_has_to_remove_the_operator() -> None:
+    @replace("mine", "There", opset=13)
+    def again(node: Node) -> None:
+        node.set_attr("k", node.attr("k") + 1)
+
+    proto = model("g (float[2] x) => (float[2] y) { y = mine.There<k = 3>(x) }", 13)
+    proto.opset_import.add(domain="mine", version=1)
+    for target in (11, 13, 15):
+        with pytest.raises(ArgumentError, match=r"^rules: test_own_rules.again left its mine::There in place$"):
+            convert_version(proto, target, options=options(again))
+
+
+def test_replacements_that_lead_back_are_named() -> None:
+    @replace("mine", "A", opset=13)
+    def there(node: Node) -> None:
+        node.become.of("mine", 1).B(node.input(0))
+
+    @replace("mine", "B", opset=13)
+    def back(node: Node) -> None:
+        node.become.of("mine", 1).A(node.input(0))
+
+    proto = model("g (float[2] x) => (float[2] y) { y = mine.A(x) }", 13)
+    proto.opset_import.add(domain="mine", version=1)
+    with pytest.raises(ArgumentError, match=r"^rules: those for A do not come to an end, the last of them test_own_rules"):
+        convert_version(proto, 13, options=options(there, back))
+
+
+def test_decompositions_that_lead_back_are_named() -> None:
+    @decompose("Gelu", opset=14)
+    def there(node: Node) -> None:
+        node.become.HardSwish(node.input(0))
+
+    @decompose("HardSwish", opset=20)
+    def back(node: Node) -> None:
+        node.become.Gelu(node.input(0))
+
+    with pytest.raises(ArgumentError, match=r"^rules: those for Gelu do not come to an end, the last of them test_own_rules"):
+        convert_version(model(GELU, 20), 13, options=options(there, back))
+
+
+def test_what_a_rule_says_is_one_line_of_some_hundred_characters() -> None:
+    @simplify("Relu", opset=13)
+    def chatty(node: Node) -> None:
+        raise ValueError("a\nb\nc" * 300)
+
+    with pytest.raises(ArgumentError) as caught:
+        convert_version(model(RELU, 13), 13, options=options(chatty))
+    assert len(str(caught.value)) < 450 and "\n" not in str(caught.value)
+
+    @decompose("Gelu", opset=13)
+    def refusing(node: Node) -> None:
+        raise Unconvertible("one\nreason", "two\nhints")
+
+    with pytest.raises(UnconvertibleError, match=r"one reason\. Hint: two hints"):
+        convert_version(model(GELU, 20), 13, options=options(refusing))
+
+    @decompose("Gelu", opset=13)
+    def careful(node: Node) -> None:
+        node.caution("be\ncareful")
+        node.become.Relu(node.input(0))
+
+    warnings = convert_version(model(GELU, 20), 13, compare="off", options=options(careful)).report.warnings
+    assert [warning.endswith(": be careful") for warning in warnings] == [True]

@@ -70,11 +70,11 @@ def test_what_cannot_be_loaded_is_refused(text: str, name: str, message: str, tm
     path = _file(tmp_path, text, name)
     with pytest.raises(ArgumentError) as caught:
         convert_version(model(_RELU, 17), 13, options=Options(custom_ops=[path]))
-    assert str(caught.value).startswith(f"custom operators: {message.format(path)}")
+    assert str(caught.value).startswith(f"custom_ops: {message.format(path)}")
 
 
 def test_a_folder_and_two_definitions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"custom operators: .* is a folder"):
+    with pytest.raises(ArgumentError, match=r"custom_ops: .* is a folder"):
         convert_version(model(_RELU, 17), 13, options=Options(custom_ops=[tmp_path]))
     files = [_file(tmp_path, _OPERATORS, name) for name in ("a.py", "b.py")]
     with pytest.raises(ArgumentError, match=r"the files define FastRelu of domain my\.npu 2 times"):

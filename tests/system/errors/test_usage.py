@@ -51,7 +51,7 @@ USAGE: dict[str, Row] = {
     ),
     "no-custom-operators": Row(
         "m.onnx o.onnx --custom-ops weights.onnx",
-        "custom operators: … is neither a .py file nor a shared library (.so, .dylib, .dll)",
+        "--custom-ops: … is neither a .py file nor a shared library (.so, .dylib, .dll)",
     ),
     "no-models": Row("folder new/", "there are no models (.onnx files) in folder"),
     "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
@@ -128,8 +128,10 @@ USAGE: dict[str, Row] = {
     "ir-version-too-new": Row(
         "m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"
     ),
-    "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch' (--list-rules lists all)"),
-    "skip-no-such-rule": Row("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch'… (--list-rules lists all)"),
+    "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "--only: there is no rule 'nosuch' (--list-rules lists all)"),
+    "skip-no-such-rule": Row(
+        "m.onnx o.onnx --skip split.nosuch", "--skip: there is no rule 'split.nosuch'… (--list-rules lists all)"
+    ),
     "compare-no-such-way": Row("m.onnx o.onnx --compare maybe", "'maybe' is not one of auto, model, nodes, required, off"),
     "compare-nodes-with-data": Row(
         "m.onnx o.onnx --compare nodes --input-data x:good.npy",
@@ -159,7 +161,7 @@ USAGE: dict[str, Row] = {
     "budget-of-nothing": Row("m.onnx o.onnx --compare-budget 0", "0.0 is not in the range x>0."),
     "seed-negative": Row("m.onnx o.onnx --seed -1", "-1 is not in the range x>=0."),
     "external-data-no-such-way": Row(
-        "m.onnx o.onnx --external-data away", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
+        "m.onnx o.onnx --external-data away", "--external-data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
     ),
     "external-data-for-a-runtime-without": Row(
         "m.onnx o.onnx --for opencv-4.12 --external-data copy",
@@ -167,7 +169,7 @@ USAGE: dict[str, Row] = {
     ),
     "external-data-size": Row(
         "m.onnx o.onnx --external-data split:1k",
-        "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
+        "--external-data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
     ),
     "report-no-such-format": Row(
         "m.onnx o.onnx --report r.txt",
