@@ -75,11 +75,17 @@ def has_old_axes_in_disorder(node: onnx.NodeProto, opset: int) -> bool:
     return min(axes, default=0) >= 0 and axes != sorted(axes)
 
 
-def depend_on_operands(model: onnx.ModelProto) -> bool:
+def any_depends_on_operands(model: onnx.ModelProto) -> bool:
     """Whether there are nodes that onnx infers wrongly because of operands that it does not know, or that have two meanings."""
     known = constants(model)
-    conditions = (has_unknown_steps, has_unknown_starts, may_go_to_two_ends, may_have_empty_axes)
-    return any(errs(node, known) for node, _ in nodes_with_opset(model) for errs in conditions)
+    return any(has_unknown_starts(node, known) or depends_on_operands(node, known) for node, _ in nodes_with_opset(model))
+
+
+def depends_on_operands(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+    """Whether onnx infers `node` wrongly by the values of its operands, of which these are `known`."""
+    if node.op_type == "Slice":
+        return has_unknown_steps(node, known) or may_go_to_two_ends(node, known)
+    return may_have_empty_axes(node, known)
 
 
 def may_have_empty_axes(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
@@ -183,11 +189,7 @@ def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mappin
     """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps, or
     they have two meanings.
     """
-    if node.op_type not in ("Slice", "Squeeze"):
-        return data
-    stored = {name: [tensor] for name, tensor in data.items()}
-    has_two_meanings = may_go_to_two_ends(node, stored) or may_have_empty_axes(node, stored)
-    return {} if has_two_meanings or has_unknown_steps(node, data) else data
+    return {} if depends_on_operands(node, {name: [tensor] for name, tensor in data.items()}) else data
 
 
 def may_be_wrong_in(serialized: bytes, opset: int) -> bool:

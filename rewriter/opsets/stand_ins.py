@@ -14,7 +14,7 @@ from ..onnx_model.protos import default_opset
 from . import facts
 from .misinferred import (
     WRONG_SYMBOLS,
-    depend_on_operands,
+    any_depends_on_operands,
     has_old_axes_in_disorder,
     has_unknown_starts,
     has_unknown_steps,
@@ -34,7 +34,7 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     opsets = {default_opset(entries) or 0 for entries in imports}
     if b"Slice" in serialized and 10 in opsets:
         return True
-    if (b"Slice" in serialized or b"Squeeze" in serialized) and depend_on_operands(model):
+    if (b"Slice" in serialized or b"Squeeze" in serialized) and any_depends_on_operands(model):
         return True
     if b"Reshape" in serialized and min(opsets) < 5:
         return True
