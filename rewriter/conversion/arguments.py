@@ -101,12 +101,10 @@ def check_function(name: str, value: object) -> None:
 
 def check_files(name: str, value: object) -> None:
     """Raises TypeError where `value` is not a sequence of files with the names that messages give them."""
-    if isinstance(value, str | bytes | NamedFile) or not isinstance(value, Sequence):
-        wrong: object = value
-    else:
-        wrong = next((one for one in value if not isinstance(one, NamedFile)), None)
-    if wrong is not None:
-        raise WrongTypeError(f"{name} has to be a sequence of NamedFile, as NamedFile('my file', path), not of {_shown(wrong)}")
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, str | bytes | NamedFile)
+    wrong = [one for one in value if not isinstance(one, NamedFile)] if isinstance(value, Sequence) and is_sequence else [value]
+    if wrong:
+        raise WrongTypeError(f"{name} has to be a sequence of NamedFile, as NamedFile('my file', path), not of {_shown(wrong[0])}")
 
 
 def check_limit(name: str, value: object) -> None:
@@ -245,7 +243,7 @@ def check_samples(value: object) -> None:
     for sample in value.data:
         check_kind("each of samples.data", sample, Mapping, "a mapping of input names to arrays")
         for input_name, array in sample.items():
-            check_kind(f"samples.data for {shortened(str(input_name))}", array, np.ndarray, "a numpy array")
+            check_kind(f"samples.data for {shortened(str(input_name))}", array, (np.ndarray, np.generic), "a numpy array")
 
 
 def integers(name: str, value: object, expected: str, one: str) -> tuple[int, ...]:

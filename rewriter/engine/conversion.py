@@ -232,7 +232,8 @@ class Engine(Walk):
         try:
             if rule is not None:
                 self._rules.require(rule.name)
-                if self._rules.apply(rule, node) and not node.removed and label_of(node.proto) == label:
+                is_changed = self._rules.apply(rule, node)
+                if rule.of_caller and is_changed and not node.removed and label_of(node.proto) == label:
                     self._rules.raise_left_in_place(rule, label)
         except Unconvertible as refusal:
             self.notes.block(node, None, refusal, origin)

@@ -106,7 +106,7 @@ class RuleUse:
         try:
             returned: object = rule.apply(node)
         except Unconvertible as refusal:
-            refusal.reason, refusal.hint = in_one_line(refusal.reason), in_one_line(refusal.hint)
+            refusal.reason, refusal.hint = in_one_line(str(refusal.reason)), in_one_line(str(refusal.hint or ""))
             raise
         except (NotSimplified, SplitRewriteError, MemoryError):
             raise

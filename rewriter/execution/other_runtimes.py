@@ -54,18 +54,25 @@ class Target:
 
         Raises: ArgumentError where the interpreter does not run, or the adapter cannot be used.
         """
-        program = f"import runpy; print(runpy.run_path({adapters.__file__!r})['release']({self.adapter!r}))"
+        program = f"print({_GREETING!r}); import runpy; print(runpy.run_path({adapters.__file__!r})['release']({self.adapter!r}))"
         try:
             done = subprocess.run(
                 [self.python, "-c", program], capture_output=True, text=True, errors="replace", env=child_environment()
             )
         except OSError as error:
             raise ArgumentError(f"--python {self.python}: {error.strerror or error}") from None
+        greeting, _, version = done.stdout.partition("\n")
+        if greeting != _GREETING:
+            raise ArgumentError(f"--python {self.python}: it is not a Python interpreter")
         if "PackageNotFoundError" in done.stderr:
             return ""
         if done.returncode:
             raise ArgumentError(f"the adapter '{self.adapter}' cannot be used: {own_message(done.stderr)}")
-        return done.stdout.strip()
+        return version.strip()
+
+
+_GREETING = "Python"
+"""What an interpreter prints first, and another program does not."""
 
 
 class Ran(NamedTuple):

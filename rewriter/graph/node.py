@@ -173,7 +173,7 @@ class Node(Editing):
 
         One that is about empty tensors alone (`only_if_empty`) is for the details of the report: few models ever meet one.
         """
-        self._cautions.append(Caution(in_one_line(message), only_if_empty))
+        self._cautions.append(Caution(in_one_line(message, most=len(message)), only_if_empty))
 
 
 class Subgraph(Surroundings):

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import onnx
 
+from .domains import DEFAULT_DOMAINS
 from .protos import default_opset, subgraphs
 
 
@@ -44,7 +45,7 @@ def constants(model: onnx.ModelProto) -> dict[str, list[Stored]]:
         else:
             computed.update(graph.input)
         for node in graph.node:
-            if node.op_type == "Constant":
+            if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS and len(node.output) == 1:
                 stored.setdefault(node.output[0], []).append(node)
             else:
                 computed.update(node.output)

@@ -75,29 +75,78 @@ def has_old_axes_in_disorder(node: onnx.NodeProto, opset: int) -> bool:
     return min(axes, default=0) >= 0 and axes != sorted(axes)
 
 
+class Operands:
+    """The constants of a model that its nodes may read. Each is looked at once, and only if it is asked for."""
+
+    def __init__(self, stored: Mapping[str, Sequence[Stored]]) -> None:
+        self._stored = stored
+        self._marks: dict[str, _Marks] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._stored
+
+    def marks(self, name: str) -> _Marks:
+        """What holds for any of the constants of this name."""
+        found = self._marks.get(name)
+        if found is None:
+            values = [value for value in map(_stored, self._stored.get(name, ())) if value is not None]
+            found = self._marks[name] = _Marks(
+                any(not value.size for value in values),
+                frozenset(place for value in values for place, number in _first(value) if number < 0),
+                frozenset(place for value in values for place, number in _first(value) if number in WITHOUT_END),
+            )
+        return found
+
+
+class _Marks(NamedTuple):
+    """Whether a constant is empty, and the positions of numbers in it that are negative, or stand for "to the end"."""
+
+    is_empty: bool
+    negative: frozenset[int]
+    endless: frozenset[int]
+
+
+def _stored(made: Stored) -> np.ndarray | None:
+    """The value of a constant of integers; None where it is anything else, or lies in another file."""
+    if isinstance(made, onnx.NodeProto):
+        value = constant_value(made, numpy_helper.to_array)
+        return None if value is None or value.dtype.kind != "i" else value
+    is_readable = made.data_type in (TensorProto.INT32, TensorProto.INT64) and not made.external_data
+    return numpy_helper.to_array(made) if is_readable else None
+
+
+def _first(value: np.ndarray) -> list[tuple[int, int]]:
+    """The first numbers of a vector, as many as tensors have axes, with their positions."""
+    return list(enumerate(value.ravel()[:_MOST_AXES].tolist()))
+
+
+_MOST_AXES = 64
+"""The number of axes that numpy's arrays, and so all tensors here, have at most."""
+
+
 def any_depends_on_operands(model: onnx.ModelProto) -> bool:
     """Whether there are nodes that onnx infers wrongly because of operands that it does not know, or that have two meanings."""
-    known = constants(model)
+    known = Operands(constants(model))
     return any(has_unknown_starts(node, known) or depends_on_operands(node, known) for node, _ in nodes_with_opset(model))
 
 
-def depends_on_operands(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+def depends_on_operands(node: onnx.NodeProto, known: Operands) -> bool:
     """Whether onnx infers `node` wrongly by the values of its operands, of which these are `known`."""
     if node.op_type == "Slice":
-        return has_unknown_steps(node, known) or may_go_to_two_ends(node, known)
-    return may_have_empty_axes(node, known)
+        return has_unknown_steps(node, known) or goes_to_two_ends(node, known)
+    return has_empty_axes(node, known)
 
 
-def may_have_empty_axes(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+def has_empty_axes(node: onnx.NodeProto, known: Operands) -> bool:
     """Whether `node` is a Squeeze whose axes are given, or among the `known` constants, and empty: it removes nothing by the
     specification and as onnx infers, and all axes of length 1 in onnxruntime.
     """
     if node.op_type != "Squeeze":
         return False
-    if any(attribute.name == "axes" for attribute in node.attribute):
-        return not any(attribute.ints for attribute in node.attribute)
-    stored = known.get(node.input[1], ()) if len(node.input) > 1 else ()
-    return any(axes is not None and not axes.size for axes in map(_stored, stored))
+    stated = next((attribute for attribute in node.attribute if attribute.name == "axes"), None)
+    if stated is not None:
+        return not stated.ints and not stated.ref_attr_name
+    return len(node.input) > 1 and known.marks(node.input[1]).is_empty
 
 
 def has_unknown_starts(node: onnx.NodeProto, known: Container[str]) -> bool:
@@ -116,27 +165,13 @@ def has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
     return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
 
 
-def may_go_to_two_ends(node: onnx.NodeProto, known: Mapping[str, Sequence[Stored]]) -> bool:
+def goes_to_two_ends(node: onnx.NodeProto, known: Operands) -> bool:
     """Whether `node` is a Slice by constants that are `known` and go backward to INT_MAX: nothing as onnx infers and by the
     specification, and all from the start down for runtimes.
     """
     if node.op_type != "Slice" or len(node.input) < 5:
         return False
-    ends, steps = ([_stored(each) for each in known.get(node.input[index], ())] for index in (2, 4))
-    return any(_has_two_ends(end, step) for end in ends for step in steps)
-
-
-def _stored(made: Stored) -> np.ndarray | None:
-    """The value of a constant; None where it lies in another file, or has another form."""
-    if isinstance(made, onnx.NodeProto):
-        return constant_value(made, numpy_helper.to_array)
-    return None if made.external_data else numpy_helper.to_array(made)
-
-
-def _has_two_ends(ends: np.ndarray | None, steps: np.ndarray | None) -> bool:
-    if ends is None or steps is None:
-        return False
-    return any(step < 0 and end in WITHOUT_END for end, step in zip(ends.ravel(), steps.ravel(), strict=False))
+    return not known.marks(node.input[2]).endless.isdisjoint(known.marks(node.input[4]).negative)
 
 
 def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
@@ -189,7 +224,7 @@ def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mappin
     """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps, or
     they have two meanings.
     """
-    return {} if depends_on_operands(node, {name: [tensor] for name, tensor in data.items()}) else data
+    return {} if depends_on_operands(node, Operands({name: [tensor] for name, tensor in data.items()})) else data
 
 
 def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
@@ -201,7 +236,7 @@ def may_be_wrong(node: onnx.NodeProto, opset: int) -> bool:
     """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
     word = _word(node.op_type, opset)
     is_possible = bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
-    return is_possible or may_have_empty_axes(node, {})
+    return is_possible or has_empty_axes(node, _NOTHING)
 
 
 def _word(op_type: str, opset: int) -> str:
@@ -223,7 +258,7 @@ def is_wrongly_inferred(
     errs = _CONDITIONS.get(_word(node.op_type, opset))
     if node.domain not in DEFAULT_DOMAINS:
         return False
-    if may_have_empty_axes(node, {}):
+    if has_empty_axes(node, _NOTHING):
         return True
     if errs is None:
         return False
@@ -450,6 +485,7 @@ def _repeated(lengths: list[Dimension]) -> Dimension:
     return known if known is not None else others.pop() if len(others) == 1 else None if others else 1
 
 
+_NOTHING = Operands({})
 _OLD_AXES = "old_axes"
 _LABELS = "first_of_a_label"
 _BELOW_11 = (_OLD_AXES, "one_branch")

@@ -8,20 +8,21 @@ import onnx
 import onnx.parser
 from onnx import TypeProto
 
-from ..onnx_model.all_nodes import Stored, constants, nodes_with_opset
+from ..onnx_model.all_nodes import constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset
 from . import facts
 from .misinferred import (
     WRONG_SYMBOLS,
+    Operands,
     any_depends_on_operands,
+    goes_to_two_ends,
+    has_empty_axes,
     has_old_axes_in_disorder,
     has_unknown_starts,
     has_unknown_steps,
     integers_cut_before,
     keeps_its_input,
-    may_go_to_two_ends,
-    may_have_empty_axes,
     stated_shape,
 )
 
@@ -57,7 +58,7 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     """
     replaced: dict[int, onnx.NodeProto] = {}
     functions: dict[str, onnx.FunctionProto] = {}
-    known, cut = constants(model), integers_cut_before(model)
+    known, cut = Operands(constants(model)), integers_cut_before(model)
     for index, (node, opset) in enumerate(nodes_with_opset(model)):
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
@@ -85,9 +86,7 @@ def _copy(node: onnx.NodeProto) -> onnx.NodeProto:
     return onnx.NodeProto.FromString(node.SerializeToString())
 
 
-def _stand_in(
-    node: onnx.NodeProto, opset: int, known: Mapping[str, Sequence[Stored]], kind: int | None
-) -> onnx.FunctionProto | None:
+def _stand_in(node: onnx.NodeProto, opset: int, known: Operands, kind: int | None) -> onnx.FunctionProto | None:
     """The function in place of a node, where the values `known` are constants; None for one that onnx infers rightly.
 
     `kind`: the type to which the node casts numbers that an earlier Cast may have changed.
@@ -97,9 +96,9 @@ def _stand_in(
     shape = stated_shape(node, opset)
     if shape is not None:
         return _reshape_to(shape)
-    if has_unknown_steps(node, known) or may_go_to_two_ends(node, known):
+    if has_unknown_steps(node, known) or goes_to_two_ends(node, known):
         return _CUT_ANYHOW
-    if may_have_empty_axes(node, known):
+    if has_empty_axes(node, known):
         return _OF_ANY_SHAPE
     if has_unknown_starts(node, known):
         return _SLICES_FROM_ANYWHERE.get(len(node.input))

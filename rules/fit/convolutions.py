@@ -114,7 +114,8 @@ def convolution_of_chosen_channels(node: Node) -> None:
     count = shape[1]
     if places is None or places.ndim != 1 or not 0 < places.size <= _MOST_STORED // count or abs(places + 0.5).max() > count:
         return
-    chosen = np.eye(count)[places, :, None, None]
+    chosen = np.zeros([places.size, count, 1, 1])
+    chosen[np.arange(places.size), places] = 1
     node.become.Conv(node.input(0), node.op.const(chosen, kind), kernel_shape=[1, 1])
 
 
@@ -238,6 +239,8 @@ def _spread(node: Node, shape: tuple[int, ...], strides: list[int]) -> str:
 def every_second_pixel(node: Node) -> None:
     """A Conv of an even stride becomes one of half the stride, of whose result every second pixel stays."""
     kernel, strides, result = node.need_shape(1)[2:], node.attr("strides", []), node.need_shape(node.output(0))
+    if node.opset < 10:  # whose Slice has no steps
+        return
     if not strides or any(stride % 2 for stride in strides) or node.attr("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         return
     kept = {name: node.attr(name) for name in ("auto_pad", "pads", "dilations", "group") if node.has_attr(name)}

@@ -344,7 +344,7 @@ def _blocks_to_swap(order: list[int], wanted: list[int]) -> list[list[int]]:
 @express("Concat", opset=13)
 def along_the_second_of_four(node: Node) -> None:
     """What stands before the axis becomes the first of four axes, what stands behind it the third."""
-    shape, axis = node.need_shape(node.output(0)), node.attr("axis") % node.need_rank()
+    shape, axis = node.need_shape(node.output(0)), node.attr("axis", 1) % node.need_rank()
     sizes, op = [node.need_shape(index)[axis] for index in range(len(node.inputs))], node.op
     if 0 in (*shape, *sizes) or (len(shape), axis) == (4, 1):
         return

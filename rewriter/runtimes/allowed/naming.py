@@ -7,7 +7,7 @@ from functools import cache
 
 from onnx.defs import OpSchema
 
-from ...opsets.transitions import all_operators, newest_opset, schema_at
+from ...opsets.transitions import newest_opset, schema_at
 
 EVERY = "*"
 """The name for all that flows through a node: see `Site.values`."""
@@ -36,12 +36,6 @@ def versions(op_type: str) -> tuple[OpSchema, ...]:
 def known_names(op_type: str) -> frozenset[str]:
     """The inputs, outputs and attributes of an operator, in any version."""
     return frozenset(_names(op_type))
-
-
-@cache
-def names_of_any() -> frozenset[str]:
-    """The inputs, outputs and attributes of all operators."""
-    return frozenset().union(*map(known_names, all_operators()))
 
 
 def _names(op_type: str) -> Iterator[str]:

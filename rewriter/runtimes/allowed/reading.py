@@ -13,7 +13,7 @@ from ...suggestions import did_you_mean
 from ..releases import Range, parse_release
 from .keys import KEYS, Condition, NotUnderstood, OfSetting
 from .limits import DEFAULT, WORDS
-from .naming import holds_numbers, known_names, names_of_any
+from .naming import holds_numbers, known_names
 from .rules import AllowedList, Body, Otherwise, Rule
 from .site import LAYOUT
 
@@ -150,8 +150,6 @@ def _body(given: Any, operators: frozenset[str], layout: Mapping[str, int], wher
 def _require_names(conditions: Iterable[Condition], operators: frozenset[str], where: str) -> None:
     """Raises ValueError where a condition names what an operator does not have in any version."""
     for name in dict.fromkeys(name for condition in conditions for name in condition.names):
-        if not operators and name not in names_of_any():
-            raise ValueError(f"{where}no operator has '{name}'")
         without = sorted(operator for operator in operators if "::" not in operator and name not in known_names(operator))
         if without:
             has = ", ".join(sorted(known_names(without[0]) - {"*", "X", "Y"}))

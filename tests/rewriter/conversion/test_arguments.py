@@ -87,10 +87,11 @@ def test_further_files_and_functions(tmp_path: Path) -> None:
     def call(**given: object) -> None:
         convert_file(tmp_path / "m.onnx", tmp_path / "o.onnx", 13, **given)  # type: ignore[arg-type]
 
-    for others, shown in ((["x"], "'x'"), ("x", "'x'"), (3, "3")):
+    for others, shown in ((["x"], "'x'"), ("x", "'x'"), (3, "3"), (None, "None"), ([None], "None")):
         message = f"others has to be a sequence of NamedFile, as NamedFile('my file', path), not of {shown}"
         refused(lambda: call(others=others), TypeError, message)  # noqa: B023
         refused(lambda: check_convertible(large(), 13, others=others), TypeError, message)  # type: ignore[arg-type] # noqa: B023
+    assert Options(samples=Samples(data=[{"x": np.float32(1)}])).samples is not None  # type: ignore[dict-item]
     refused(lambda: call(announce=3), TypeError, "announce has to be a function or None, not 3")
     refused(lambda: convert_version("", 13), ArgumentError, "model is not a path: ''")
     assert not (tmp_path / "o.onnx").exists()

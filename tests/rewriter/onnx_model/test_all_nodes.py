@@ -22,3 +22,9 @@ def test_each_node_comes_with_the_opset_of_its_form() -> None:
 def test_a_name_is_constant_only_if_it_is_so_wherever_it_is_used() -> None:
     assert constants(model(SOURCE)).keys() == {"k", "k2"}
     assert constants(model(SOURCE.replace("w = Add (v, v)", "k = Add (v, v)\n w = Neg (k)"))).keys() == {"k2"}
+
+
+def test_a_constant_of_another_domain_is_an_operator_like_others() -> None:
+    proto = model("g (float[2] x) => (float[2] y) { c = own.Constant (x) y = Add (x, c) }", 13)
+    proto.graph.node.add(op_type="Constant", domain="own", input=["x"])
+    assert constants(proto) == {}

@@ -13,7 +13,7 @@ from onnx import TensorProto, TypeProto, helper
 
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.opsets import inference, type_protos
-from split_rewrite.rewriter.opsets.misinferred import is_wrongly_inferred, may_be_wrong, usable_data
+from split_rewrite.rewriter.opsets.misinferred import any_depends_on_operands, is_wrongly_inferred, may_be_wrong, usable_data
 
 FLOAT = TensorProto.FLOAT
 
@@ -199,6 +199,29 @@ def test_axes_that_are_there_are_followed() -> None:
     assert type_protos.shape_of(inference.infer_node(node, 13, kinds, {"a": empty}, 8).get("y", TypeProto())) is None
     stated = onnx.parser.parse_node("y = Squeeze <axes: ints = []> (x)")
     assert type_protos.shape_of(inference.infer_node(stated, 11, x, {}, 8)["y"]) is None
+
+
+def test_axes_that_a_function_is_given_are_not_empty() -> None:
+    proto = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 11, "l" : 1]> g (float[1,3,1] x) => (float[3,1] y) { y = l.f <axes = [0]> (x) }
+        <domain: "l", opset_import: ["" : 11]> f <axes> (x) => (y) { y = Squeeze <axes: ints = @axes> (x) }"""
+    )
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    found = inference.infer_model(proto)
+    assert found is not None
+    assert type_protos.shape_of(found.graph.output[0].type) == (3, 1)
+
+
+def test_one_name_in_many_functions_is_looked_at_once() -> None:
+    body = "s = Constant <value_ints = [0]> () e = Constant <value_ints = [2]> () a = Constant <value_ints = [0]> () b = Constant <value_ints = [1]> ()"
+    functions = "".join(
+        f'<domain: "l", opset_import: ["" : 13]> f{number} (x) => (y) {{ {body} y = Slice (x, s, e, a, b) }}'
+        for number in range(300)
+    )
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 13, "l" : 1]> g (float[3] x) => (float[2] y) {{ y = l.f0 (x) }} {functions}'
+    )
+    assert not any_depends_on_operands(proto)
 
 
 @pytest.mark.parametrize(("end", "step", "length"), [(2**63 - 1, 1, 2), (-(2**63), -1, 2), (0, -1, 1)])

@@ -133,6 +133,7 @@ def test_an_adapter_that_gives_no_array_of_numbers_is_told(tmp_path: Path) -> No
             "'./mine.py:Class' is no adapter: name the module as an import does: 'package.module:Class'",
         ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
+        (("--verify-with", "mnn", "--python", "/bin/ls"), "--python /bin/ls: it is not a Python interpreter"),
         (
             ("--python", "/usr/bin/python3"),
             "python: this is the environment of the runtime that verify_with or for_runtimes names; set one of them, too",

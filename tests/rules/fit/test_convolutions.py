@@ -248,6 +248,18 @@ def test_what_is_not_channels_of_images_needs_its_gather(text: str, tmp_path: Pa
     assert "Gather 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Conv"], model(text, 13))
 
 
+def test_one_channel_of_many_takes_no_square_of_their_number(tmp_path: Path) -> None:
+    text = "g (float[1,65536,1,1] x) => (float[1,1,1,1] y) <int64[1] i = {5}> { y = Gather<axis = 1>(x, i) }"
+    result = rewriter.convert_version(model(text, 13), 13, compare="off", options=for_a_list(tmp_path, ["Conv"])).model
+    assert [tensor.dims[:] for tensor in result.graph.initializer] == [[1, 65536, 1, 1]]
+
+
+def test_below_opset_10_a_slice_has_no_steps(tmp_path: Path) -> None:
+    text = f"g (float[1,1,9,9] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = Conv<strides = [4, 4]>(x, w) }}"
+    with pytest.raises(rewriter.UnconvertibleError, match=r"strides is 4, not at most 2; there is no other form of this Conv"):
+        rewriter.convert_version(model(text, 9), 9, options=for_a_list(tmp_path, ["Conv", "Slice"], STEPS_OF_TWO))
+
+
 def test_a_split_along_the_channels_needs_only_convolutions(tmp_path: Path) -> None:
     text = "g (float[1,4,5,6] x) => (float[1,1,5,6] y, float[1,3,5,6] z) <int64[2] s = {1,3}> { y, z = Split<axis = 1>(x, s) }"
     assert same_as_written(tmp_path, ["Conv"], text, IMAGES) == ["Conv", "Conv"]

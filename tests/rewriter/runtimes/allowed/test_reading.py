@@ -27,7 +27,6 @@ BAD = {
         "line 10: [[rule]]: attr: Conv has no 'strids'; Conv has B, W",
     ),
     "operand": (CONV + "rank = { Z = 4 }", "line 9: [[rule]]: rank: Conv has no 'Z'"),
-    "operand of none": (HEAD + "[all]\ntype = { foo = ['float'] }", "line 7: [all]: type: no operator has 'foo'"),
     "name": (CONV + "attr = { 'pads(H)' = 1 }", "line 9: [[rule]]: attr: 'pads(H)' is no name: write axis, strides[*]"),
     "type": (CONV + "type = { X = ['f32'] }", "line 9: [[rule]]: type: X: write a list of types: bfloat16"),
     "no table": (CONV + "rank = 4", "line 9: [[rule]]: rank: write a table, such as { X = … }"),
