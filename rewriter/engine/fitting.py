@@ -13,7 +13,7 @@ from ..onnx_model.protos import label_of, shown_name
 from ..opsets import facts
 from .notes import Notes
 from .outcome import Outcome, Remark
-from .registry import Way
+from .registry import ITSELF, Way
 from .restrictions import OperatorList, Restrictions
 from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
@@ -183,8 +183,7 @@ class Fitting:
         is_lost = self._trial is not None and self._refused >= MOST_REFUSED
         if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost:
             return Plan()
-        is_listed = all(each.has(node.op_type) for each in self._lists)
-        ways = [way for way in self._ways.of(node) if is_listed or way.rule is None or not way.rule.of_listed]
+        ways = [way for way in self._ways.of(node) if self._may_help(way, node)]
         if len(ways) == 1 and not node.inputs:  # a stored value: there is nothing to choose
             return Plan(ways[0])
         key = likeness(node)
@@ -192,6 +191,11 @@ class Fitting:
             self._plans[key] = Plan()  # what leads back to the node is no way
             self._plans[key] = self._search(node, ways)
         return self._plans[key]
+
+    def _may_help(self, way: Way, node: Task) -> bool:
+        """Whether the lists have the operator without which the way is of no use."""
+        wanted = "" if way.rule is None else way.rule.listed
+        return not wanted or all(each.has(node.op_type if wanted == ITSELF else wanted) for each in self._lists)
 
     def _search(self, node: Task, ways: list[Way]) -> Plan:
         best, refused = Plan(), []

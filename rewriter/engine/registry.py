@@ -66,6 +66,8 @@ _ASKED_FOR: Collection[Kind] = ("respell", "replace")
 """The kinds of rules that a conversion uses only where its options ask for them."""
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["Node"], bool]
+ITSELF = "itself"
+"""The name for the operator of the node that a rule gets."""
 EVERY_OPERATOR = "all operators"
 """The operator name for rules that avoid a form which nodes of any operator can have."""
 ADOPTED = "split_rewrite.adopted"
@@ -104,8 +106,10 @@ class Rule(NamedTuple):
     """The operator that it writes for several nodes which spell it out."""
     beside: str = ""
     """An operator that it writes beside `joined`, and that a list has to have, too."""
-    of_listed: bool = False
-    """Whether it helps only where a list has the operator: it changes what its conditions are about, and nothing else."""
+    listed: str = ""
+    """The operator that a list has to have, or the rule does not help. ITSELF: it changes what the conditions of the node's own
+    operator are about, and nothing else.
+    """
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -228,7 +232,7 @@ def _register(
     zeros: bool = False,
     joined: str = "",
     beside: str = "",
-    of_listed: bool = False,
+    listed: str = "",
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     names = op_types if isinstance(op_types, tuple) else (op_types,)
@@ -240,7 +244,7 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, beside, of_listed)
+            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, beside, listed)
             rule = Rule(name, kind, op_type, version, function, *traits)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
@@ -306,7 +310,7 @@ def express(
     sums: bool = False,
     steps: bool = False,
     zeros: bool = False,
-    of_listed: bool = False,
+    listed: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
 
@@ -314,7 +318,7 @@ def express(
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
     nodes are all allowed is taken.
     """
-    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, of_listed=of_listed)
+    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, listed=listed)
 
 
 def fewer_axes(

@@ -105,7 +105,7 @@ def _pad_before(node: Node, value: float = 0) -> None:
     node.pop_attr("count_include_pad")
 
 
-@express("Gather", opset=13, exact=False, sums=True, zeros=True)
+@express("Gather", opset=13, exact=False, sums=True, zeros=True, listed="Conv")
 def convolution_of_chosen_channels(node: Node) -> None:
     """Channels of images at constant places come from a Conv of 1×1 with a weight of 1 for each of them, and zeros."""
     shape, places, kind = node.need_shape(0), node.constant(1), node.need_elem_type()

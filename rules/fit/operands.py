@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from ...rewriter.engine.registry import express
+from ...rewriter.engine.registry import ITSELF, express
 from ...rewriter.graph.node import Node
 from ..shared.broadcasting import SPREADS_BOTH
 
@@ -17,7 +17,7 @@ _COMMUTATIVE = ("Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", 
 _BROADCAST = (*_COMMUTATIVE, "Div", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "PRelu", "Pow", "Sub", "Where")
 
 
-@express(_BROADCAST, opset=13, of_listed=True)
+@express(_BROADCAST, opset=13, listed=ITSELF)
 def scalars_as_vectors(node: Node) -> None:
     """Stored scalars become vectors of one, beside an operand that has dimensions."""
     values = {index: node.constant(index) for index in range(len(node.inputs)) if node.rank(index) == 0}
@@ -32,7 +32,7 @@ _MOST_STORED = 2**20
 """The number of elements up to which a stored operand may be repeated."""
 
 
-@express(_BROADCAST, opset=13, of_listed=True)
+@express(_BROADCAST, opset=13, listed=ITSELF)
 def stored_in_full(node: Node) -> None:
     """A stored operand of floats is repeated to the shape of the result."""
     shape = node.need_shape(node.output(0))
@@ -44,7 +44,7 @@ def stored_in_full(node: Node) -> None:
             node.set_input(index, node.op.const(np.ascontiguousarray(np.broadcast_to(value, shape)), value.dtype))
 
 
-@express(_COMMUTATIVE, opset=13, of_listed=True)
+@express(_COMMUTATIVE, opset=13, listed=ITSELF)
 def swapped(node: Node) -> None:
     """The two operands change places."""
     if node.opset >= SPREADS_BOTH and len(node.inputs) == 2 and node.input(0) != node.input(1):

@@ -227,6 +227,13 @@ def test_operands_are_changed_only_for_an_operator_of_the_list(tmp_path: Path, t
     assert "operands.swapped" in tried
 
 
+def test_channels_are_chosen_by_a_convolution_only_where_the_list_has_one(tmp_path: Path, tried: list[str]) -> None:
+    text = "g (float[1,3,2,2] x) => (float[1,1,2,2] y) <int64[1] i = {1}> { y = Gather<axis = 1>(x, i) }"
+    refused(profile(tmp_path, ["Relu"]), text)
+    assert "convolutions.convolution_of_chosen_channels" not in tried
+    assert operators(convert(profile(tmp_path, ["Conv"]), text).model) == ["Conv"]
+
+
 LOOP = """g (float[2] x) => (float[2] y) <int64 count = {3}, bool on = {1}> {
     y = Loop (count, on, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity(c) t = Neg(s) }>
 }"""
