@@ -87,9 +87,11 @@ class Operands:
 
     def marks(self, name: str) -> _Marks:
         """What holds for any of the constants of this name."""
+        if name not in self._stored:
+            return _NO_MARKS
         found = self._marks.get(name)
         if found is None:
-            values = [value for value in map(_stored, self._stored.get(name, ())) if value is not None]
+            values = [value for value in map(_stored, self._stored[name]) if value is not None]
             found = self._marks[name] = _Marks(
                 any(not value.size for value in values),
                 frozenset(place for value in values for place, number in _first(value) if number < 0),
@@ -106,13 +108,21 @@ class _Marks(NamedTuple):
     endless: frozenset[int]
 
 
+_NO_MARKS = _Marks(False, frozenset(), frozenset())
+
+
 def _stored(made: Stored) -> np.ndarray | None:
-    """The value of a constant of integers; None where it is anything else, or lies in another file."""
-    if isinstance(made, onnx.NodeProto):
-        value = constant_value(made, numpy_helper.to_array)
-        return None if value is None or value.dtype.kind != "i" else value
-    is_readable = made.data_type in (TensorProto.INT32, TensorProto.INT64) and not made.external_data
-    return numpy_helper.to_array(made) if is_readable else None
+    """The value of a constant of integers; None where it is anything else, lies in another file, or does not fit its shape."""
+    try:
+        value = constant_value(made, _value) if isinstance(made, onnx.NodeProto) else _value(made)
+    except ValueError:
+        return None
+    return None if value is None or value.dtype.kind != "i" else value
+
+
+def _value(tensor: TensorProto) -> np.ndarray | None:
+    is_readable = tensor.data_type in (TensorProto.INT32, TensorProto.INT64) and not tensor.external_data
+    return numpy_helper.to_array(tensor) if is_readable else None
 
 
 def _first(value: np.ndarray) -> list[tuple[int, int]]:

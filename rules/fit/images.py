@@ -185,11 +185,17 @@ def with_blocks_of_equal_pixels(node: Node) -> None:
         node.set_attr("nearest_mode", "floor")
 
 
+_LARGEST_FACTOR = 64
+"""The factor up to which an enlargement is divided into several."""
+
+
 @express("Resize", opset=13)
 def enlarged_in_turns(node: Node) -> None:
     """An enlargement to the nearest pixel by a factor of 4, 6 or more becomes several, each by one of the factors of that."""
     copies = _copies_of_pixels(node)
-    steps = [_prime_factors(factor) for factor in copies or ()]
+    if not copies or max(copies) > _LARGEST_FACTOR:
+        return
+    steps = [_prime_factors(factor) for factor in copies]
     turns = max(map(len, steps), default=0)
     if turns < 2:
         return

@@ -41,8 +41,9 @@ def normalized(node: Node, name: str) -> Normalized | None:
 
 
 def over_root(node: Node, name: str, read: Reads = inner) -> Iterator[OverRoot]:
-    """The ways to read `name` as a quotient by the root of a mean of squares and something else, by a Div, or a product
-    with its reciprocal."""
+    """The ways to read `name` as a quotient by the root of a mean of squares and something else, by a Div, or a product with its
+    reciprocal.
+    """
     quotient = read(node, name, "Div")
     if quotient is not None:
         yield from _by_root(node, quotient.input(0), quotient.input(1), read)

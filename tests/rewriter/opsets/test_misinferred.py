@@ -212,6 +212,13 @@ def test_axes_that_a_function_is_given_are_not_empty() -> None:
     assert type_protos.shape_of(found.graph.output[0].type) == (3, 1)
 
 
+def test_a_constant_that_does_not_fit_its_shape_is_left_to_the_checks() -> None:
+    proto = model("g (float[2,3] x) => (float[a,b] y) <int64[1] s = {1}> { y = Squeeze (x, s) }", 13)
+    proto.graph.initializer[0].raw_data = b"123"
+    del proto.graph.initializer[0].int64_data[:]
+    assert not any_depends_on_operands(proto)
+
+
 def test_one_name_in_many_functions_is_looked_at_once() -> None:
     body = "s = Constant <value_ints = [0]> () e = Constant <value_ints = [2]> () a = Constant <value_ints = [0]> () b = Constant <value_ints = [1]> ()"
     functions = "".join(
