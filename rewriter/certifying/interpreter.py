@@ -15,8 +15,8 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import reads, subgraphs
 from ..opsets import facts, type_protos
+from ..opsets.ambiguity import odd_flag
 from ..opsets.facts import Kind, Role
-from ..opsets.flags import odd_flag
 from ..storage.payload import is_external
 from . import operators as _operators  # noqa: F401 # registers what they compute
 from . import terms

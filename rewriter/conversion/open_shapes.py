@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from onnx import TypeProto
 
 from ..errors import Blocker, Unconvertible
-from ..graph.hints import shape_hint
+from ..graph.hints import shape_hint, two_meanings_hint
 from ..graph.model import Model
 from ..graph.scope import Scope
 from ..onnx_model.domains import DEFAULT_DOMAINS
@@ -36,7 +36,8 @@ def _causes(scope: Scope) -> Iterator[Blocker]:
     for node in scope.graph.node:
         made = next((name for name in node.output if name and _is_open(scope, name)), "")
         if made and not any(_is_open(scope, name) for name in node.input if name):
-            hint = _BY_DATA if node.domain in DEFAULT_DOMAINS and not may_hold_graphs(node.op_type) else shape_hint(scope, made)
+            is_by_data = node.domain in DEFAULT_DOMAINS and not may_hold_graphs(node.op_type)
+            hint = two_meanings_hint(node) or (_BY_DATA if is_by_data else shape_hint(scope, made))
             refusal = _refusal(made, scope.shape(made), hint)
             yield Blocker(node.op_type, shown_name(node), scope.where, "", refusal.reason, refusal.hint)
         for inner in scope.children(node, None, scope.opset) if may_hold_graphs(node.op_type) else ():

@@ -7,7 +7,7 @@ from typing import NoReturn
 from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible, in_one_line
 from ..graph.editing import Caution
 from ..graph.model import Model
-from ..opsets.flags import odd_flag
+from ..opsets.ambiguity import odd_flag
 from ..opsets.type_protos import Shape
 from ..structure import declarations
 from .failures import raise_mistake_of_caller

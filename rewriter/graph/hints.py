@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from onnx import GraphProto, ValueInfoProto
+from onnx import GraphProto, NodeProto, ValueInfoProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import captured, shown_name, subgraphs
 from ..opsets import type_protos
+from ..opsets.ambiguity import remedy
 from ..opsets.misinferred import may_lose_its_axis
 from .scope import Scope
 
@@ -30,12 +31,17 @@ class _Place(NamedTuple):
     def key(self) -> tuple[int, str]:
         return id(self.scope), self.name
 
+    @property
+    def maker(self) -> NodeProto | None:
+        """The node that makes the value; None where none does."""
+        return self.scope.producers.get(self.name)
+
 
 class _Cause(NamedTuple):
     """The reason why too little is known about a value."""
 
     opaque: _Place | None
-    """The nearest value before it that is made by a node of another domain, which inference does not understand."""
+    """The nearest value before it that is made by a node of another domain or of two meanings, of which nothing is inferred."""
     distance: int
     """The number of nodes between the two."""
     inputs: frozenset[str]
@@ -58,8 +64,7 @@ def shape_hint(scope: Scope, name: str) -> str:
         return _INLINE
     cause = _cause(scope, name, _decides_no_shape)
     if cause.opaque is not None:
-        splitter = _of_two_meanings(cause.opaque)
-        return _declare(cause.opaque) if not splitter else f"{splitter} has two meanings: {SEMANTICS_HINT}"
+        return two_meanings_hint(cause.opaque.maker) or _declare(cause.opaque)
     inputs = [value for value in _open_inputs(scope.model.proto.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
@@ -127,8 +132,7 @@ def _read_by(place: _Place) -> list[_Place]:
 
     For an input of a subgraph, those of the node that holds the subgraph.
     """
-    home, name = place
-    node = home.producers.get(name)
+    home, node = place.scope, place.maker
     if node is None:
         if home.parent is None or home.origin is None or not home.parent.is_original:
             return []
@@ -138,15 +142,15 @@ def _read_by(place: _Place) -> list[_Place]:
 
 
 def _is_opaque(place: _Place) -> bool:
-    """Whether a node of another domain makes the value, so that inference knows nothing about it."""
-    node = place.scope.producers.get(place.name)
-    return node is not None and (node.domain not in DEFAULT_DOMAINS or may_lose_its_axis(node))
+    """Whether a node of another domain, or of two meanings, makes the value, so that inference knows nothing about it."""
+    node = place.maker
+    return node is not None and (node.domain not in DEFAULT_DOMAINS or bool(two_meanings_hint(node)))
 
 
-def _of_two_meanings(place: _Place) -> str:
-    """The SplitToSequence that makes the value, of whose parts nobody knows whether they keep their axis; "" for another node."""
-    node = place.scope.producers.get(place.name)
-    return f"{node.op_type} '{shown_name(node)}'" if node is not None and may_lose_its_axis(node) else ""
+def two_meanings_hint(node: NodeProto | None) -> str:
+    """The hint for the shapes that `node` makes, if it has two meanings; "" for another node, or none."""
+    advice = "" if node is None else SEMANTICS_HINT if may_lose_its_axis(node) else remedy(node)
+    return f"{node.op_type} '{shown_name(node)}' has two meanings: {advice}" if node is not None and advice else ""
 
 
 def _has_type(place: _Place) -> bool:

@@ -18,6 +18,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from . import facts
+from .ambiguity import remedy
 from .cases import Case, Values
 from .misinferred import may_lose_its_axis
 from .type_protos import Dimension
@@ -76,9 +77,12 @@ def first_defect(case: Case, word: str) -> Defect | None:
 
 
 def is_evaluated_alike(node: onnx.NodeProto, opset: int, values: Mapping[str, np.ndarray], *, by_reference: bool) -> bool:
-    """Whether nobody doubts what `node`, in the form of `opset`, gives for constant `values`, by name: onnxruntime and the
-    specification agree about it, and onnx.reference does not compute it wrongly if it is computed `by_reference`.
+    """Whether nobody doubts what `node`, in the form of `opset`, gives for constant `values`, by name: it has one meaning,
+    onnxruntime and the specification agree about it, and onnx.reference does not compute it wrongly if it computes it
+    (`by_reference`).
     """
+    if remedy(node):
+        return False
     fact = facts.of(node.op_type, node.domain)
     words = [word for word in ("disputed", "reference-wrong") if fact.has(word) and (by_reference or word == "disputed")]
     if not words:

@@ -216,7 +216,7 @@ _WORDS = frozenset({
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "classifies", "only-reshapes", "may-draw"),
     *("to-integers", "multiplies", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
     *("length", "whole", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
-    *("spreads", "squares", "alike", "fills", "blocks", "pieces"),
+    *("inferred-as", "spreads", "squares", "alike", "fills", "blocks", "pieces"),
 })  # fmt: skip
 
 

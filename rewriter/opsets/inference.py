@@ -19,6 +19,7 @@ from .foreign.types import infer as types_of_foreign
 from .misinferred import (
     WRONG_SYMBOLS,
     certain_types,
+    inferred_as,
     is_wrongly_inferred,
     keeps_its_input,
     may_be_wrong,
@@ -48,7 +49,7 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         if shorter is not None:
             serialized = shorter.SerializeToString()
             inferred = _infer_isolated(serialized)
-    may_err = may_be_wrong_in(serialized, _oldest_opset(model))
+    may_err = may_be_wrong_in(model, serialized, _oldest_opset(model))
     while may_err and inferred is not None and (wrong := wrongly_inferred(inferred)):
         serialized = hidden(serialized, wrong, replaced)
         inferred = _infer_isolated(serialized)
@@ -69,7 +70,7 @@ def infer_as_runtimes(model: onnx.ModelProto) -> onnx.ModelProto | None:
     may be inferred wrongly.
     """
     serialized = model.SerializeToString()
-    is_possible = may_be_wrong_in(serialized, _oldest_opset(model))
+    is_possible = may_be_wrong_in(model, serialized, _oldest_opset(model))
     if not is_possible or not any(may_be_wrong(node, opset) for node, opset in nodes_with_opset(model)):
         return None
     return _infer_isolated(serialized)
@@ -123,7 +124,7 @@ def infer_node(
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
     known = usable_data(node, data)
     try:
-        schema = onnx.defs.get_schema(node.op_type, 11 if (node.op_type, opset) == WRONG_SYMBOLS else opset, "")
+        schema = onnx.defs.get_schema(inferred_as(node.op_type, opset), 11 if (node.op_type, opset) == WRONG_SYMBOLS else opset, "")
         found = shape_inference.infer_node_outputs(
             schema,
             node,

@@ -15,6 +15,7 @@ from ..onnx_model.all_nodes import Stored, constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
+from .ambiguity import remedy, states_empty_axes, states_pads_twice
 from .folding import WITHOUT_END, constant_value
 from .scoped import scoped_nodes
 from .type_protos import Dimension, Shape, is_known, shape_of, shapeless
@@ -53,6 +54,13 @@ def keeps_its_input(op_type: str, opset: int) -> bool:
     return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function
 
 
+def inferred_as(op_type: str, opset: int) -> str:
+    """The operator whose inference is right for this one: itself, but for a few that spread their operands as others do."""
+    return (facts.of(op_type).word("inferred-as") if opset >= _SPREADS else "") or op_type
+
+
+_SPREADS = 7
+"""The opset from which on operators spread their operands as numpy does."""
 WRONG_SYMBOLS = "Slice", 10
 """A form for which onnx infers that a symbolic dimension keeps its name when it is cut.
 
@@ -148,15 +156,9 @@ def depends_on_operands(node: onnx.NodeProto, known: Operands) -> bool:
 
 
 def has_empty_axes(node: onnx.NodeProto, known: Operands) -> bool:
-    """Whether `node` is a Squeeze whose axes are given, or among the `known` constants, and empty: it removes nothing by the
-    specification and as onnx infers, and all axes of length 1 in onnxruntime.
-    """
-    if node.op_type != "Squeeze":
-        return False
-    stated = next((attribute for attribute in node.attribute if attribute.name == "axes"), None)
-    if stated is not None:
-        return not stated.ints and not stated.ref_attr_name
-    return len(node.input) > 1 and known.marks(node.input[1]).is_empty
+    """Whether `node` is a Squeeze whose axes are stated, or among the `known` constants, and empty: see `states_empty_axes`."""
+    is_given = node.op_type == "Squeeze" and len(node.input) > 1
+    return states_empty_axes(node) or (is_given and known.marks(node.input[1]).is_empty)
 
 
 def has_unknown_starts(node: onnx.NodeProto, known: Container[str]) -> bool:
@@ -237,16 +239,20 @@ def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mappin
     return {} if depends_on_operands(node, Operands({name: [tensor] for name, tensor in data.items()})) else data
 
 
-def may_be_wrong_in(serialized: bytes, opset: int) -> bool:
-    """Whether the serialized model of this opset contains the name of such an operator. Looking at all nodes would take longer."""
-    return any(op_type.encode() in serialized for op_type in facts.with_word("misinferred") if _word(op_type, opset))
+def may_be_wrong_in(model: onnx.ModelProto, serialized: bytes, opset: int) -> bool:
+    """Whether the model, whose lowest opset this is, has a node of two meanings, or contains the name of an operator of which onnx
+    infers wrong shapes.
+    """
+    if any(op_type.encode() in serialized for op_type in facts.with_word("misinferred") if _word(op_type, opset)):
+        return True
+    return any(remedy(node) for node, _ in nodes_with_opset(model))
 
 
 def may_be_wrong(node: onnx.NodeProto, opset: int) -> bool:
     """Whether onnx infers wrong shapes for some nodes of this operator with these attributes."""
     word = _word(node.op_type, opset)
     is_possible = bool(word) and (word not in _POSSIBLE or any(map(_POSSIBLE[word], node.attribute)))
-    return is_possible or has_empty_axes(node, _NOTHING)
+    return is_possible or bool(remedy(node))
 
 
 def _word(op_type: str, opset: int) -> str:
@@ -265,11 +271,11 @@ def is_wrongly_inferred(
     """Whether the types `found` for the outputs of `node`, in the form of `opset`, whose inputs have `types` and are constants in
     `data`, are known to be wrong, or right by one reading of the specification alone.
     """
-    errs = _CONDITIONS.get(_word(node.op_type, opset))
     if node.domain not in DEFAULT_DOMAINS:
         return False
-    if has_empty_axes(node, _NOTHING):
+    if remedy(node):
         return True
+    errs = _CONDITIONS.get(_word(node.op_type, opset))
     if errs is None:
         return False
     empty = TypeProto()
@@ -293,11 +299,11 @@ def wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
 
 def certain_types(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
     """What is certain of the types `found` for `node`, which onnx inferred wrongly: the element types, of an Einsum the lengths of
-    its labels, and of windows and resized data, whose lengths alone are in doubt, the rank, which is that of the first input, and
-    the first dimensions.
+    its labels, and of windows, of padded and of resized data, whose lengths alone are in doubt, the rank, which is that of the
+    first input, and the first dimensions.
     """
     word = facts.of(node.op_type).word("misinferred")
-    kept = _CERTAIN.get(word)
+    kept = _BEFORE_WINDOWS if states_pads_twice(node) else _CERTAIN.get(word)
     if word == _LABELS:
         shapes = [shape_of(types.get(name, TypeProto())) for name in node.input]
         return {name: _with_labels(node, shapes, kind) for name, kind in found.items()}
@@ -354,8 +360,8 @@ def _rank_errs(found: _Inferred) -> bool:
 
 
 def _window_errs(found: _Inferred) -> bool:
-    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none; or whether
-    auto_pad pads for a kernel that is dilated, which onnxruntime does not take into account.
+    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none, or one that
+    is longer than the input; or whether auto_pad pads for a kernel that is dilated, which onnxruntime does not take into account.
     """
     data, result = found.inputs.get(0), found.outputs[0]
     if data is None or result is None:
@@ -366,10 +372,14 @@ def _window_errs(found: _Inferred) -> bool:
         return False
     ones = [1] * (len(data) - 2)
     strides, pads = found.ints("strides") or ones, found.ints("pads") or [0] * 2 * len(ones)
-    axes = zip(data[2:], result[2:], strides, pads, strict=False)
+    steps = zip(found.ints("kernel_shape"), found.ints("dilations") or ones, strict=False)
+    spans = [(length - 1) * dilation + 1 for length, dilation in steps]
+    axes = zip(data[2:], result[2:], strides, pads, pads[len(ones) :], spans, strict=False)
     return any(
-        isinstance(size, int) and isinstance(length, int) and (length - 1) * stride >= size + pad
-        for size, length, stride, pad in axes
+        isinstance(size, int)
+        and isinstance(length, int)
+        and ((length - 1) * stride >= size + before or (span - size - before - after >= stride and not found.pads_by_itself))
+        for size, length, stride, before, after, span in axes
     )
 
 
@@ -509,7 +519,9 @@ _POSSIBLE: dict[str, Callable[[onnx.AttributeProto], bool]] = {
     _OLD_AXES: lambda attribute: attribute.name == "axes" and [*attribute.ints] != sorted(map(abs, attribute.ints)),
 }
 """Conditions that hold only for nodes with such an attribute."""
-_CERTAIN = {"last_window": 2, "transposed_lengths": 2, "scaled_lengths": 0}
+_BEFORE_WINDOWS = 2
+"""The dimensions before those along which windows move: samples and channels."""
+_CERTAIN = {"last_window": _BEFORE_WINDOWS, "transposed_lengths": _BEFORE_WINDOWS, "scaled_lengths": 0}
 """Conditions that are about lengths alone, and how many of the first dimensions are certain."""
 _CONDITIONS: dict[str, Callable[[_Inferred], bool]] = {
     "attention_sizes": _attention_errs,

@@ -15,6 +15,7 @@ from typing import Any
 from onnx import AttributeProto, NodeProto, helper
 
 from . import facts
+from .ambiguity import remedy
 from .type_protos import Dimension, Shape
 
 Entries = tuple[Dimension, ...]
@@ -47,8 +48,8 @@ def dimensions(shape: Shape, node: NodeProto) -> Entries | None:
 
 
 def _attributes(node: NodeProto) -> dict[str, Any] | None:
-    """The attributes of `node`; None where the caller of a function sets one of them, or one is a graph."""
-    if any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
+    """The attributes of `node`; None where the caller of a function sets one of them, one is a graph, or they have two meanings."""
+    if remedy(node) or any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
         return None
     return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
 

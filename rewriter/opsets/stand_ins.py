@@ -21,6 +21,7 @@ from .misinferred import (
     has_old_axes_in_disorder,
     has_unknown_starts,
     has_unknown_steps,
+    inferred_as,
     integers_cut_before,
     keeps_its_input,
     stated_shape,
@@ -42,6 +43,8 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     if min(opsets) < 11 and (b"Squeeze" in serialized or b"Unsqueeze" in serialized):
         return True
     if b"Cast" in serialized and integers_cut_before(model):
+        return True
+    if any(op_type.encode() in serialized for op_type in facts.with_word("inferred-as")):
         return True
     return any(
         op_type.encode() in serialized
@@ -66,6 +69,9 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
             replaced[index] = _copy(node)
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
+        elif inferred_as(node.op_type, opset) != node.op_type:
+            replaced[index] = _copy(node)
+            node.op_type = inferred_as(node.op_type, opset)
         elif has_old_axes_in_disorder(node, opset):
             replaced[index] = _copy(node)
             for attribute in node.attribute:

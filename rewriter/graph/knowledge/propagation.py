@@ -148,7 +148,9 @@ class _Propagation:
         serialized = node.SerializeToString()
         try:
             known = {name: tensor.SerializeToString() for name, tensor in data.items()}
-            found = child_call.infer_node(node.op_type, self._opset, serialized, types, known, self._ir_version)
+            found = child_call.infer_node(
+                misinferred.inferred_as(node.op_type, self._opset), self._opset, serialized, types, known, self._ir_version
+            )
         except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None
         constant = _constant_of(node) if node.op_type == "Constant" else None

@@ -138,6 +138,28 @@ def test_a_last_window_behind_the_input_is_none(op_type: str) -> None:
     assert not is_wrongly_inferred(node, 10, types(x=[1, 1, None]), types(y=[1, 1, None]), {})
 
 
+def test_a_window_longer_than_the_input_is_none_if_it_is_longer_by_a_stride() -> None:
+    node = onnx.parser.parse_node("y = MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x)")
+    assert is_wrongly_inferred(node, 10, types(x=[1, 1, 1]), types(y=[1, 1, 1]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[1, 1, 2]), types(y=[1, 1, 1]), {})
+
+
+@pytest.mark.parametrize("opset", [7, 16])
+@pytest.mark.parametrize("slope", ["3,4,5", "2,1,4,1", "5"])
+def test_a_slope_may_be_larger_than_what_it_is_for(slope: str, opset: int) -> None:
+    """The specification forbids it, onnx infers the shape of the data, and onnxruntime spreads both."""
+    proto = model(f"g (float[1,4,5] x, float[{slope}] s) => (float[] y) {{ y = PRelu (x, s) }}", opset)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    feeds = {"x": np.ones((1, 4, 5), np.float32), "s": np.ones([int(length) for length in slope.split(",")], np.float32)}
+    shape = run(proto, feeds)[0].shape
+    found = inference.infer_model(proto)
+    assert found is not None
+    assert type_protos.shape_of(found.graph.output[0].type) == shape
+    assert found.graph.node == proto.graph.node
+    given = {value.name: value.type for value in proto.graph.input}
+    assert type_protos.shape_of(inference.infer_node(proto.graph.node[0], opset, given, {}, 8)["y"]) == shape
+
+
 def test_a_slice_by_steps_at_run_time_is_not_inferred_by_its_bounds() -> None:
     node = onnx.parser.parse_node("y = Slice (x, starts, ends, axes, steps)")
     bounds = {name: numbers(value) for name, value in {"starts": 0, "ends": 4, "axes": 0}.items()}

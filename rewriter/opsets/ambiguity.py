@@ -1,0 +1,49 @@
+"""Nodes to which the specification gives no meaning, or two, whatever their operands: onnx infers one, and runtimes compute
+another.
+"""
+
+from __future__ import annotations
+
+from onnx import AttributeProto, NodeProto
+
+from ..onnx_model.domains import DEFAULT_DOMAINS
+from . import facts
+
+
+def remedy(node: NodeProto) -> str:
+    """What settles the meaning of `node`, as "set keepdims to 0 or 1"; "" for a node of one meaning."""
+    if not node.attribute or node.domain not in DEFAULT_DOMAINS:
+        return ""
+    if odd := odd_flag(node):
+        return f"set {odd.partition('=')[0]} to 0 or 1"
+    if states_pads_twice(node):
+        return "leave out its pads or its auto_pad"
+    return "list the axes" if states_empty_axes(node) else ""
+
+
+def odd_flag(node: NodeProto) -> str:
+    """The first flag of a node that is neither 0 nor 1, as "fmod=17"; "" where there is none."""
+    flags = facts.of(node.op_type, node.domain).flags
+    for attribute in node.attribute if flags else ():
+        is_flag = attribute.name in flags and attribute.type == AttributeProto.INT and not attribute.ref_attr_name
+        if is_flag and attribute.i not in (0, 1):
+            return f"{attribute.name}={attribute.i}"
+    return ""
+
+
+def states_pads_twice(node: NodeProto) -> bool:
+    """Whether `node` has pads, which onnx then takes, beside an auto_pad by which runtimes compute others."""
+    auto = next((attribute.s for attribute in node.attribute if attribute.name == "auto_pad"), b"")
+    if auto in (b"", b"NOTSET"):
+        return False
+    pads = next((attribute.ints for attribute in node.attribute if attribute.name == "pads"), ())
+    return any(pads) if auto == b"VALID" else bool(pads)
+
+
+def states_empty_axes(node: NodeProto) -> bool:
+    """Whether `node` is a Squeeze with an empty list of axes: it removes nothing by the specification and as onnx infers, and all
+    axes of length 1 in onnxruntime.
+    """
+    if node.op_type != "Squeeze":
+        return False
+    return any(each.name == "axes" and not each.ints and not each.ref_attr_name for each in node.attribute)
