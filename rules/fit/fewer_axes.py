@@ -183,7 +183,7 @@ def between_slices(node: Node) -> None:
     merged = _merged(shapes, {axis: axis for axis in cut})
     if len(merged.groups) < rank:
         _reshape_input(node, 0, merged.sizes(shapes[0]))
-        node.set_input(3, node.op.int64([merged.place(axis) for axis in cut]))
+        node.set_input(3, node.op.const([merged.place(axis) for axis in cut], node.need_elem_type(1)))
 
 
 @fewer_axes(("ReduceMax", "ReduceMin"), opset=13)

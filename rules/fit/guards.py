@@ -16,6 +16,8 @@ from ...rewriter.opsets.facts import Kind, Role, Work
 
 _LAST_AXIS_IS_DEFAULT = 13
 """The opset from which on Softmax works along one axis, by default the last."""
+_FACTORS = 2
+"""The operands of a product that are multiplied; a Gemm and a Conv add another."""
 _DEEPEST = 6
 """The number of nodes between a product and a Softmax."""
 
@@ -72,7 +74,7 @@ def _is_a_number(reader: Node, name: str, depth: int = _DEEPEST) -> bool:
         return False
     fact = facts.of(maker.op_type)
     if fact.kind is Kind.CONTRACTS:
-        return True
+        return _adds_numbers(maker, depth)
     if fact.kind is Kind.MOVES:
         operands = [maker.input(index) for index in range(len(maker.inputs)) if Role.DATA in fact.role(index)]
     elif fact.kind is Kind.ELEMENTWISE and fact.work is Work.WRAPS:
@@ -80,6 +82,14 @@ def _is_a_number(reader: Node, name: str, depth: int = _DEEPEST) -> bool:
     else:
         return False
     return bool(operands) and all(_is_a_number(maker, operand, depth - 1) for operand in operands)
+
+
+def _adds_numbers(product: Node, depth: int) -> bool:
+    """Whether a product of numbers is a number: its stored factors hold numbers alone, and so does what is added to it."""
+    stored = [product.constant(index) for index in range(_FACTORS)]
+    added = [name for name in product.inputs[_FACTORS:] if name]
+    is_moderate = all(factor is None or _is_moderate(factor).all() for factor in stored)
+    return is_moderate and all(_is_a_number(product, name, depth - 1) for name in added)
 
 
 def _is_moderate(value: np.ndarray) -> np.ndarray:

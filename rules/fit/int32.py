@@ -19,22 +19,29 @@ from ...rewriter.opsets.facts import Fact, Kind, Role, Work
 
 _BOUNDS = np.iinfo(np.int32)
 _POSITIONS = (Role.POSITIONS,)
-_READ = (Role.DATA, Role.OPERAND, Role.LOWER, Role.UPPER)
-"""What an operator may do with numbers that become int32 together; what describes shapes, axes and ranges has to be int64."""
+_MOVED = (Role.DATA,)
+_COMPARED = (Role.DATA, Role.OPERAND, Role.LOWER, Role.UPPER)
+"""What becomes int32 together; what describes shapes, axes and ranges has to be int64."""
 
 
 @in_int32(EVERY_OPERATOR, opset=13)
 def moved_or_compared(node: Node) -> None:
-    """The node reads int32 where it moves or compares numbers, or takes them for positions; what it moves is cast back."""
+    """The node reads int32 where it moves or compares numbers, or takes them for positions; what it makes of them is cast back."""
     fact = facts.of(node.op_type)
     compares = fact.kind is Kind.ELEMENTWISE and fact.work in (Work.MOVES, Work.ORDERS)
-    if not compares and fact.kind not in (Kind.MOVES, Kind.CASTS):
+    casts = fact.kind is Kind.CASTS and node.op_type != "BitCast"
+    if not (compares or casts or fact.kind is Kind.MOVES):
         return
-    if _read_in_int32(node, _wide(node, fact, _POSITIONS), needs_all=False):
+    if _read_in_int32(node, _wide(node, fact, _POSITIONS), needs_all=False) or _adds_up(node):
         return
-    carried = _wide(node, fact, _READ)
-    if _read_in_int32(node, carried, needs_all=True) and (fact.kind is Kind.MOVES or fact.has("keeps-input")):
-        _cast_back(node)
+    made = [] if casts else [index for index, name in enumerate(node.outputs) if name and node.elem_type(name) == TensorProto.INT64]
+    if _read_in_int32(node, _wide(node, fact, _MOVED if fact.kind is Kind.MOVES else _COMPARED), needs_all=True):
+        _cast_back(node, made)
+
+
+def _adds_up(node: Node) -> bool:
+    """Whether the node adds or multiplies what it moves to one place, by which it may leave the range of int32."""
+    return node.attr("reduction", "none") in ("add", "mul")
 
 
 def _wide(node: Node, fact: Fact, roles: Sequence[Role]) -> list[int]:
@@ -45,25 +52,34 @@ def _wide(node: Node, fact: Fact, roles: Sequence[Role]) -> list[int]:
 
 def _read_in_int32(node: Node, places: list[int], *, needs_all: bool) -> bool:
     """Let the node read these operands in int32 where they fit, or none of them; True if it reads one so."""
-    narrow = [(index, value) for index in places if (value := _narrow(node, index)) is not None]
-    if needs_all and len(narrow) < len(places):
+    fitting = [index for index in places if _fits(node, index)]
+    if needs_all and len(fitting) < len(places):
         return False
-    for index, value in narrow:
-        node.set_input(index, value)
-    return bool(narrow)
+    for index in fitting:
+        node.set_input(index, _narrow(node, index))
+    return bool(fitting)
 
 
-def _narrow(node: Node, index: int) -> str | None:
-    """The operand in int32; None where it is not known to fit."""
-    maker, value = node.maker(index), node.constant(index)
-    if maker is not None and maker.op_type == "Cast" and maker.elem_type(0) == TensorProto.INT32:
-        return maker.input(0)
-    if value is None or (value.size and not _BOUNDS.min <= value.min() <= value.max() <= _BOUNDS.max):
-        return None
-    return node.op.const(value, TensorProto.INT32)
+def _fits(node: Node, index: int) -> bool:
+    """Whether int32 is known to hold the operand."""
+    value = node.constant(index)
+    is_small = value is not None and (not value.size or bool(_BOUNDS.min <= value.min() <= value.max() <= _BOUNDS.max))
+    return is_small or _cast_from_int32(node, index) is not None
 
 
-def _cast_back(node: Node) -> None:
-    for index, value in enumerate(node.outputs):
-        if value:
-            node.after.Cast(node.detach_output(index, "int32"), output=value, to=TensorProto.INT64)
+def _narrow(node: Node, index: int) -> str:
+    """The operand, which fits, in int32."""
+    given = _cast_from_int32(node, index)
+    return given if given is not None else node.op.const(node.constant(index), TensorProto.INT32)
+
+
+def _cast_from_int32(node: Node, index: int) -> str | None:
+    """The value of int32 of which the operand is a Cast; None for others."""
+    maker = node.maker(index)
+    return maker.input(0) if maker is not None and maker.op_type == "Cast" and maker.elem_type(0) == TensorProto.INT32 else None
+
+
+def _cast_back(node: Node, made: Sequence[int]) -> None:
+    for index in made:
+        name = node.output(index)
+        node.after.Cast(node.detach_output(index, "int32"), output=name, to=TensorProto.INT64)

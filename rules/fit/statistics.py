@@ -60,14 +60,16 @@ _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorPro
 
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def sum_by_count(node: Node) -> None:
-    """The sum, multiplied by the reciprocal of the number of elements."""
+    """The sum, multiplied by the reciprocal of the number of elements; before it is made, where a float16 might not hold it."""
     axes, kind = reduced_axes(node), node.need_elem_type()
     count = prod(node.need_dimension(axis) for axis in axes or ())
     if not axes or not count or kind not in _FLOATS:
         return
-    op = node.op
-    total = op.ReduceSum(node.input(0), op.int64(axes), keepdims=node.attr("keepdims", 1))
-    node.become.Mul(total, op.const(1 / count, kind))
+    op, data, keepdims = node.op, node.input(0), node.attr("keepdims", 1)
+    if kind == TensorProto.FLOAT16:
+        node.become.ReduceSum(op.Mul(data, op.const(1 / count, kind)), op.int64(axes), keepdims=keepdims)
+    else:
+        node.become.Mul(op.ReduceSum(data, op.int64(axes), keepdims=keepdims), op.const(1 / count, kind))
 
 
 _LONGEST_COLUMN = 65_536

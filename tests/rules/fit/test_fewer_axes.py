@@ -101,6 +101,20 @@ REWRITES = [
         """,
     ),
     (
+        "fewer_axes.between_slices",
+        ["Slice", "Reshape"],
+        MOST_4,
+        "g (float[2,3,4,30] x) => (float[2,3,1,30] y) <int64[5] h = {2,3,4,5,6}, int64[4] b = {2,3,1,30}, int32[1] s = {1}, int32[1] e = {2}, int32[1] a = {-3}> { r = Reshape(x, h) t = Slice(r, s, e, a) y = Reshape(t, b) }",
+        """
+            <int64[3] v1 = {6,4,30}, int32[1] v3 = {1}, int32[1] v4 = {2}, int32[1] v5 = {1}, int64[4] v7 = {2,3,1,30}>
+            {
+             v2 = Reshape (x, v1)
+             v6 = Slice (v2, v3, v4, v5)
+             y = Reshape (v6, v7)
+            }
+        """,
+    ),
+    (
         "fewer_axes.between_extremes",
         ["ReduceMax", "Reshape"],
         MOST_4,

@@ -17,7 +17,7 @@ from split_rewrite.rewriter.graph.node import Node
 
 HALF_HIDDEN = np.array([[0, -np.inf, -1], [-np.inf, 2, -np.inf]], np.float32)
 HIDDEN = np.array([[0, -np.inf, -1], [-np.inf, -np.inf, -np.inf]], np.float32)
-ALLOWED = ["MatMul", "Add", "Mul", "Softmax", "Where", "Transpose", "Log"]
+ALLOWED = ["MatMul", "Gemm", "Conv", "Add", "Mul", "Softmax", "Where", "Transpose", "Log"]
 
 
 def attention(scores: str, mask: np.ndarray = HALF_HIDDEN, *, ending: str = "b = IsNaN(w) r = Where(b, zero, w)") -> ModelProto:
@@ -40,6 +40,16 @@ def half(scores: str) -> ModelProto:
     return proto
 
 
+def gemm(added: str, mask: np.ndarray = HALF_HIDDEN) -> ModelProto:
+    """The same with a Gemm, which adds the mask itself."""
+    proto = attention("", mask, ending="b = IsNaN(w) r = Where(b, zero, w)")
+    product, softmax = proto.graph.node[:2]
+    product.op_type, product.output[0] = "Gemm", "s"
+    product.input.append(added)
+    assert softmax.input[0] == "s"
+    return proto
+
+
 REFUSED = {
     "a row that is hidden as a whole": attention("s = Add(p, mask)", HIDDEN),
     "a mask with NaN": attention("s = Add(p, mask)", np.full((2, 3), np.nan, np.float32)),
@@ -50,6 +60,9 @@ REFUSED = {
     "a Softmax along columns": attention("s = Add(p, mask) w = Softmax <axis = 0> (s)"),
     "another number than the Softmax": attention("s = Add(p, mask)", ending="b = IsNaN(w) r = Where(b, zero, x)"),
     "a guard of something else": attention("s = Add(p, mask)", ending="b = IsNaN(s) r = Where(b, zero, w)"),
+    "a mask that a Gemm adds": gemm("x"),
+    "a stored mask that a Gemm adds": gemm("mask", HIDDEN),
+    "a factor with infinities": attention("s = MatMul(p, mask)", np.vstack([HIDDEN, HIDDEN])[:3]),
     "a row of the lowest numbers": half("s = Add(p, mask)"),
     "a guard that is read twice": attention("s = Add(p, mask)", ending="b = IsNaN(w) t = Where(b, zero, w) r = Where(b, t, w)"),
 }
@@ -58,6 +71,15 @@ REFUSED = {
 @pytest.mark.parametrize("proto", REFUSED.values(), ids=REFUSED)
 def test_a_guard_that_may_be_needed_stays(proto: ModelProto, tmp_path: Path) -> None:
     assert "IsNaN 'b' (main graph): NPU 1 does not allow it: it is not among the operators" in refused_for(tmp_path, ALLOWED, proto)
+
+
+def test_what_a_convolution_adds_may_hide_all(tmp_path: Path) -> None:
+    text = """g (float[1,2,3] q, float[2,2,1] k, float[3,2] v) => (float[1,2,2] y) <float zero = {0}> {
+        s = Conv(q, k) w = Softmax<axis = -1>(s) b = IsNaN(w) r = Where(b, zero, w) y = MatMul(r, v) }"""
+    result = rewriter.convert_version(model(text, 13), options=for_a_list(tmp_path, ALLOWED))
+    assert [node.op_type for node in result.model.graph.node] == ["Conv", "Softmax", "MatMul"]
+    added = model(text.replace("Conv(q, k)", "Conv(q, k, m)").replace("float[3,2] v", "float[3,2] v, float[2] m"), 13)
+    assert "IsNaN 'b' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ALLOWED, added)
 
 
 REWRITES = [

@@ -85,6 +85,63 @@ def test_what_may_not_fit_is_refused(operators: list[str], body: str, tmp_path: 
     )
 
 
+SMALL = "g (int32[2] i) => (int64[2] y) <int64[2] k = {0,1}, int64[2] u = {100000,8}> { j = Cast<to = 7>(i) "
+
+
+def small(operator: str, body: str, folder: Path, opset: int = 18) -> rewriter.ConversionResult:
+    """A node of int64 numbers that are known to be small, for a device on which the operator takes int32 as its first input."""
+    first = onnx.defs.get_schema(operator, opset).inputs[0].name
+    rule = f'[[rule]]\noperators = ["{operator}"]\ntype = {{ {first} = ["int32"] }}'
+    return convert_version(model(SMALL + body + " }", opset), options=for_a_list(folder, [operator, "Cast"], rule))
+
+
+@pytest.mark.parametrize(
+    ("operator", "body"),
+    [
+        ("ScatterElements", 'y = ScatterElements<reduction = "mul">(j, k, u)'),
+        ("ScatterElements", 'y = ScatterElements<reduction = "add">(j, k, u)'),
+        ("ScatterND", 'q = Constant<value = int64[2,1] {0,1}>() y = ScatterND<reduction = "mul">(j, q, u)'),
+    ],
+)
+def test_what_adds_up_may_leave_the_range(operator: str, body: str, tmp_path: Path) -> None:
+    with pytest.raises(rewriter.UnconvertibleError, match=rf"{operator} 'y' \(main graph\): NPU 1 does not allow it: the type of"):
+        small(operator, body, tmp_path)
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 26, reason="BitCast came with opset 26")
+def test_bits_are_not_narrowed(tmp_path: Path) -> None:
+    with pytest.raises(
+        rewriter.UnconvertibleError, match=r"BitCast 't' \(main graph\): NPU 1 does not allow it: the type of 'j' is int64"
+    ):
+        small("BitCast", "t = BitCast<to = 11>(j) y = Cast<to = 7>(t)", tmp_path, 26)
+
+
+@pytest.mark.parametrize(
+    ("operator", "body"),
+    [("Sign", "y = Sign(j)"), ("ScatterElements", 'y = ScatterElements<reduction = "max">(j, k, u)')],
+)
+def test_what_is_made_of_small_numbers_is_cast_back(operator: str, body: str, tmp_path: Path) -> None:
+    result = small(operator, body, tmp_path).model
+    assert [node.op_type for node in result.graph.node] == [operator, "Cast"]
+    feeds = {"i": np.array([-7, 100001], np.int32)}
+    before = run(model(SMALL + body + " }", 18), feeds)
+    assert np.array_equal(before[0], run(result, feeds)[0]) and before[0].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["t = Concat<axis = 0>(i, c)", "t = Max(i, c)", "t = Where(b, i, c)", "t = Clip(i, d, d)", "t = Trilu(i, d)"],
+)
+def test_a_stored_operand_beside_one_that_may_be_large_is_no_reason_to_go_on(body: str, tmp_path: Path) -> None:
+    """Neither is written as int32, so that the node is refused and the search comes to an end."""
+    text = f"g (int64[2,2] i, bool b) => (int64[n,m] t) <int64[1,2] c = {{1,2}}, int64 d = {{1}}> {{ {body} }}"
+    operator = body.removeprefix("t = ").partition("(")[0].partition("<")[0]
+    with pytest.raises(
+        rewriter.UnconvertibleError, match=rf"{operator} 't' \(main graph\): NPU 1 does not allow it: the type of 'i'"
+    ):
+        convert_version(model(text, 14), options=for_a_list(tmp_path, [operator], NO_INT64))
+
+
 def test_outputs_of_int64_are_refused(tmp_path: Path) -> None:
     text = "g (int64[2] i) => (int64[2] y) <int64 c = {1}> { y = Max(i, c) }"
     assert "the type of 'y' is int64" in refused(tmp_path, ["Max", "Cast"], text, INPUTS)

@@ -76,6 +76,19 @@ REWRITES = [
         """,
     ),
     (
+        "statistics.sum_by_count",
+        ["ReduceSum", "Mul"],
+        "",
+        "g (float16[2,3,4] x) => (float16[2,3] y) { y = ReduceMean<axes = [-1], keepdims = 0>(x) }",
+        """
+            <float16 v1 = {13312}, int64[1] v3 = {2}>
+            {
+             v2 = Mul (x, v1)
+             y = ReduceSum <keepdims: int = 0> (v2, v3)
+            }
+        """,
+    ),
+    (
         "statistics.mean_times_count",
         ["ReduceMean", "Mul"],
         "",
