@@ -335,3 +335,13 @@ def test_an_if_of_open_lengths_keeps_to_its_first_branch_in_openvino() -> None:
         ("openvino-2026.4", failing, "If"),
     ):
         assert convert_version(model(text, 17), options=Options(for_runtimes=[name])).model.graph.node[-1].op_type == last
+
+
+@pytest.mark.parametrize(("indices", "stays"), [("b", True), ("6", False)])
+def test_opencv_loads_an_open_batch_as_one_row(indices: str, stays: bool) -> None:
+    """OpenCV 4.12 asks whether updates and indices have the same shape when it loads the model, where an open length is 1."""
+    text = f"""g (float[6,4] x, int64[{indices},1] i, float[b,1] u) => (float[6,4] y) {{
+        n = Abs(x) t = ScatterElements<axis = 1>(n, i, u) y = Neg(t) }}"""
+    stored = text.replace(", int64[6,1] i", "").replace("(float[6,4] y)", "(float[6,4] y) <int64[6,1] i = {0,1,2,3,0,1}>")
+    result = convert_version(model(text if stays else stored, 13), options=Options(for_runtimes=["opencv-4.12"])).model
+    assert ("ScatterElements" in [node.op_type for node in result.graph.node]) is stays
