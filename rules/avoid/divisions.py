@@ -1,4 +1,6 @@
-"""Div and Mod of integers. https://onnx.ai/onnx/operators/onnx__Div.html, https://onnx.ai/onnx/operators/onnx__Mod.html"""
+"""Div and Mod of integers, and Div by lengths. https://onnx.ai/onnx/operators/onnx__Div.html,
+https://onnx.ai/onnx/operators/onnx__Mod.html
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,8 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
+from ...rewriter.opsets.facts import Kind
 from ..shared.broadcasting import SPREADS_BOTH
 from ..shared.places import LARGEST, are_places
 
@@ -45,3 +49,36 @@ def remainders_of_places(node: Node) -> None:
 
 def _is_small(divisor: np.ndarray) -> bool:
     return divisor.size > 0 and 0 < divisor.min() <= divisor.max() < LARGEST
+
+
+@avoid("Div by what follows from open shapes", "Div", opset=7, exact=False)
+def times_the_reciprocal(node: Node) -> None:
+    """A Div of floats by a number that follows from open shapes alone becomes the product with its reciprocal.
+
+    It may differ in the last bits.
+    """
+    if node.elem_type() in (TensorProto.FLOAT, TensorProto.FLOAT16) and node.constant(1) is None and _follows_from_shapes(node):
+        node.become.Mul(node.input(0), node.op.Reciprocal(node.input(1)))
+
+
+_MOST_NODES = 64
+"""The nodes that are looked at for what a divisor is computed of."""
+
+
+def _follows_from_shapes(node: Node) -> bool:
+    """Whether the divisor is computed of shapes, and of nothing else that may be another in the next run."""
+    pending, reads_shapes = [(node, node.input(1))], False
+    for _ in range(_MOST_NODES):
+        if not pending:
+            return reads_shapes
+        reader, name = pending.pop()
+        if reader.constant(name) is not None:
+            continue
+        maker = reader.maker(name)
+        if maker is None or maker.subgraphs():
+            return False
+        if facts.of(maker.op_type).kind is Kind.SHAPE:
+            reads_shapes = True
+        else:
+            pending += [(maker, value) for value in maker.inputs if value]
+    return False

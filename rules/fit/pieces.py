@@ -19,14 +19,18 @@ def reshaped(node: Node) -> None:
     """The node becomes a Reshape to the shape that it gives; one dimension may be open."""
     shape = node.shape(node.output(0))
     if node.op_type == "Squeeze" and _has_no_axes(node):
-        return
+        return  # the shape may be that of some lengths alone
     if shape is None or sum(not isinstance(dim, int) for dim in shape) > 1 or 0 in shape:
         return
     node.become.Reshape(node.input(0), node.op.int64([dim if isinstance(dim, int) else -1 for dim in shape]))
 
 
 def _has_no_axes(node: Node) -> bool:
-    """Whether a list of no axes is given to a Squeeze: for runtimes these are all of length 1, by the specification none."""
+    """Whether nothing says which axes a Squeeze removes: a list of no axes, which are all of length 1 for runtimes and none by the
+    specification, or no list where a length is open.
+    """
+    if not node.has_attr("axes") and not node.has_input(1):
+        return any(not isinstance(dim, int) for dim in node.need_shape())
     axes = node.constant(1) if node.has_input(1) else None
     return node.attr("axes") == [] or (axes is not None and not axes.size)
 

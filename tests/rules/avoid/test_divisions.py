@@ -11,6 +11,17 @@ from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter import UnconvertibleError
 
+OF_SHAPES = "Div by what follows from open shapes"
+KEPT = {
+    "of known shapes": "g (float[2,3] x) => (float[2,3] y) { s = Shape(x) n = Cast<to = 1>(s) p = ReduceProd<keepdims = 0>(n) y = Div(x, p) }",
+    "by numbers": "g (float[N,3] x, float c) => (float[N,3] y) { s = Shape(x) n = Cast<to = 1>(s) p = ReduceProd<keepdims = 0>(n) d = Mul(p, c) y = Div(x, d) }",
+    "of a shape": "g (float[N,3] x) => (float[N,3] y) { s = Size(x) n = Cast<to = 1>(s) y = Div(n, x) }",
+    "of integers": "g (float[N,3] x, int64[1] z) => (int64[1] y) { s = Size(x) y = Div(z, s) }",
+    "by what an If gives": """g (float[N,3] x, bool c) => (float[N,3] y) {
+        d = If(c) <then_branch = t () => (float a) { s = Size(x) a = Cast<to = 1>(s) },
+                   else_branch = e () => (float b) { b = Constant<value = float {2}>() }> y = Div(x, d) }""",
+}
+
 REFUSED = {
     "of the model": "g (int64[3] x) => (int64[3] y) <int64 c = {2}> { y = Div(x, c) }",
     "by what is computed": "g (float[2,3] x, int64 c) => (int64[2,1] y) { p = ArgMax<axis = 1>(x) y = Div(p, c) }",
@@ -39,7 +50,18 @@ REWRITES = [
         "g (float[2,12] x) => (int64[2,1] y) <int64 c = {4}> { p = ArgMin<axis = 1>(x) y = Mod(p, c) }",
         "<int64 c = {4}> { p = ArgMin <axis = 1> (x) q = Div (p, c) m = Mul (q, c) y = Sub (p, m) }",
     ),
+    (
+        "divisions.times_the_reciprocal",
+        OF_SHAPES,
+        "g (float[N,3] x) => (float[N,3] y) <float one = {1}> { s = Shape(x) n = Cast<to = 1>(s) l = ReduceProd<keepdims = 0>(n) d = Sub(l, one) y = Div(x, d) }",
+        "<float one = {1}> { s = Shape (x) n = Cast <to = 1> (s) l = ReduceProd <keepdims = 0> (n) d = Sub (l, one) r = Reciprocal (d) y = Mul (x, r) }",
+    ),
 ]
+
+
+@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
+def test_other_quotients_stay(text: str, tmp_path: Path) -> None:
+    assert "Div" in [node.op_type for node in converted(model(text, 13), OF_SHAPES, tmp_path).graph.node]
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)

@@ -266,8 +266,12 @@ FREE = {
         13,
         "(float[2,3] x) => (float[2,3] y) <float[3] s = {1,2,3}> { y = PRelu(x, s) }",
     ),
+    "Div by what follows from open shapes": (
+        13,
+        "(float[N,3] x, float[N,3] z) => (float[N,3] y) { s = Shape(x) n = Cast<to=1>(s) p = ReduceMax<keepdims=0>(z) y = Div(x, p) }",
+    ),
     "Div of integers of 8 bits": (13, "(int32[2] x) => (int32[2] y) { y = Div(x, x) }"),
-    "Unsqueeze of an open first axis": (
+    "Unsqueeze or Squeeze of an open first axis": (
         13,
         "(float[N,3] x) => (float[N,1,3] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
     ),

@@ -427,3 +427,8 @@ def test_what_is_empty_is_not_joined_along_another_axis(tmp_path: Path) -> None:
     text = "g (float[2,3] x, float[0,3] z) => (float[2,3] y) { y = Concat<axis = 0>(x, z) }"
     with pytest.raises(rewriter.UnconvertibleError, match="there is no other form of this Concat"):
         convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["Concat", "Reshape"], CHANNELS))
+
+
+def test_a_squeeze_of_what_happens_to_be_1_keeps_its_operator(tmp_path: Path) -> None:
+    proto = model("g (float[N,3,1] x) => (float[N,3] y) { t = Squeeze(x) y = Neg(t) }", 13)
+    assert "Squeeze 't' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Reshape", "Neg"], proto)
