@@ -55,7 +55,7 @@ def keeps_its_input(op_type: str, opset: int) -> bool:
 
 
 def inferred_as(op_type: str, opset: int) -> str:
-    """The operator whose inference is right for this one: itself, but for a few that spread their operands as others do."""
+    """The operator whose inference is right for this one: itself, but for a few that spread their operands as another does."""
     return (facts.of(op_type).word("inferred-as") if opset >= _SPREADS else "") or op_type
 
 

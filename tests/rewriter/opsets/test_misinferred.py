@@ -160,6 +160,23 @@ def test_a_slope_may_be_larger_than_what_it_is_for(slope: str, opset: int) -> No
     assert type_protos.shape_of(inference.infer_node(proto.graph.node[0], opset, given, {}, 8)["y"]) == shape
 
 
+@pytest.mark.parametrize(("op_type", "opset"), [("GreaterOrEqual", 12), ("LessOrEqual", 15)])
+def test_an_order_has_the_shape_to_which_its_operands_spread(op_type: str, opset: int) -> None:
+    """By what onnx 1.17 to 1.23 infer, it has none below opset 16."""
+    proto = model(f"g (float[N,1,5] x, float[4,1] s) => (bool[] y) {{ y = {op_type} (x, s) }}", opset)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    found = inference.infer_model(proto)
+    assert found is not None
+    assert type_protos.shape_of(found.graph.output[0].type) == ("N", 4, 5)
+
+
+@pytest.mark.parametrize("opset", [9, 13])
+def test_a_normalization_of_mean_and_variance_keeps_its_shape(opset: int) -> None:
+    node = onnx.parser.parse_node("y = MeanVarianceNormalization (x)")
+    found = inference.infer_node(node, opset, types(x=[None, 4, 6, 8]), {}, 8)
+    assert type_protos.shape_of(found["y"]) == (None, 4, 6, 8)
+
+
 def test_a_slice_by_steps_at_run_time_is_not_inferred_by_its_bounds() -> None:
     node = onnx.parser.parse_node("y = Slice (x, starts, ends, axes, steps)")
     bounds = {name: numbers(value) for name, value in {"starts": 0, "ends": 4, "axes": 0}.items()}
