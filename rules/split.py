@@ -68,7 +68,11 @@ def count_equal_parts(node: Node) -> None:
 
 @downgrade("Split", 18)
 def spell_out_parts(node: Node) -> None:
-    """num_outputs is removed if the parts are equal; otherwise it becomes sizes, constant ones if the dimension is known."""
+    """num_outputs is removed if the parts are equal; otherwise it becomes sizes, constant ones if the dimension is known.
+
+    Sizes are written for equal parts, too, where another Split of the data makes another number of them: without sizes the two
+    look alike, and the optimizer of onnxruntime (seen in 1.32) lets one stand for both.
+    """
     if not node.has_attr("num_outputs"):
         return
     parts = part_count(node)
@@ -76,7 +80,7 @@ def spell_out_parts(node: Node) -> None:
     name_parts(node, parts)
     axis = node.attr("axis", 0)
     dimension = node.dimension(axis)
-    if parts == 1 or (isinstance(dimension, int) and dimension % parts == 0):
+    if parts == 1 or (isinstance(dimension, int) and dimension % parts == 0 and not _has_twin(node, parts)):
         return
     if isinstance(dimension, int):
         known = equal_sizes(dimension, parts)
@@ -86,6 +90,14 @@ def spell_out_parts(node: Node) -> None:
     else:
         sizes = sizes_at_run_time(node, axis, parts)
     node.set_input(1, sizes)
+
+
+def _has_twin(node: Node, parts: int) -> bool:
+    """Whether another Split without sizes makes another number of parts of the same data."""
+    return any(
+        reader.op_type == node.op_type and len(reader.output) != parts and not any(reader.input[1:])
+        for reader in node.graph.readers(node.input(0))
+    )
 
 
 @downgrade("Split", 13)

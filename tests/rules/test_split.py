@@ -12,6 +12,7 @@ from helpers import assert_rewrites, convert_version
 from onnx import numpy_helper
 
 from split_rewrite.rewriter import Options
+from split_rewrite.rewriter.execution.messages import OPTIMIZED
 from split_rewrite.rewriter.opsets import schema_types
 
 VERSIONS = (1, 2, 11, 13, 18)
@@ -391,6 +392,20 @@ REWRITES = [
         "split.spell_out_parts",
         18,
         17,
+        "g (float[4] x) => (float[2] a, float[2] b, float[1] c) { a, b = Split <num_outputs = 2> (x) c, d, e, f = Split <num_outputs = 4> (x) }",
+        "<int64[2] v1 = {2, 2}> { a, b = Split (x, v1) c, v2, v3, v4 = Split (x) }",
+    ),
+    (
+        "split.spell_out_parts",
+        18,
+        17,
+        "g (float[4] x) => (float[2] a, float[2] c) { a, b = Split <num_outputs = 2> (x) c, d = Split <num_outputs = 2> (x) }",
+        "{ a, v1 = Split (x) c, v2 = Split (x) }",
+    ),
+    (
+        "split.spell_out_parts",
+        18,
+        17,
         "g (float[5] x) => (float[3] a, float[2] b) { a, b = Split <num_outputs = 2> (x) }",
         "<int64[2] v1 = {3, 2}> { a, b = Split (x, v1) }",
     ),
@@ -407,6 +422,19 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("target", [17, 13, 12, 9])
+def test_two_splits_of_the_same_data_stay_two_in_onnxruntime(target: int) -> None:
+    """Its optimizer, which is on by default, takes nodes with the same inputs and attributes for one."""
+    text = """g (float[2,12] x) => (float[2,6] a, float[2,4] b, float[2,3] c) {
+        a0, a1 = Split <num_outputs = 2, axis = 1> (x) b0, b1, b2 = Split <num_outputs = 3, axis = 1> (x)
+        c0, c1, c2, c3 = Split <num_outputs = 4, axis = -1> (x) a = Add (a0, a1) b = Add (b0, b1) c = Add (c0, c1) }"""
+    feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 12)}
+    found = helpers.run(convert_version(helpers.model(text, 18), target).model, feeds, OPTIMIZED)
+    for count, total in zip((2, 3, 4), found, strict=True):
+        parts = np.split(feeds["x"], count, axis=1)
+        assert np.array_equal(total, parts[0] + parts[1])
 
 
 def test_sizes_that_are_computed_go_down_to_opset_7() -> None:
