@@ -149,8 +149,13 @@ def _is_opaque(place: _Place) -> bool:
 
 def two_meanings_hint(node: NodeProto | None) -> str:
     """The hint for the shapes that `node` makes, if it has two meanings; "" for another node, or none."""
-    advice = "" if node is None else SEMANTICS_HINT if may_lose_its_axis(node) else remedy(node)
-    return f"{node.op_type} '{shown_name(node)}' has two meanings: {advice}" if node is not None and advice else ""
+    if node is None:
+        return ""
+    name = f"{node.op_type} '{shown_name(node)}'"
+    if may_lose_its_axis(node):
+        return f"{name} has two meanings: {SEMANTICS_HINT}"
+    advice = remedy(node)
+    return f"{advice} in {name}, which runtimes read in different ways" if advice else ""
 
 
 def _has_type(place: _Place) -> bool:

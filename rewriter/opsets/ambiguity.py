@@ -9,15 +9,24 @@ from onnx import AttributeProto, NodeProto
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from . import facts
 
+_SHAPING = ("allowzero", "broadcast", "ceil_mode", "keepdims", "new_axis", "noop_with_empty_axes", "onesided", "transA", "transB")
+"""The flags on which shapes depend."""
+
+
+def has_odd_form(node: NodeProto) -> bool:
+    """Whether nobody can tell what `node` computes."""
+    return bool(odd_flag(node) or remedy(node))
+
 
 def remedy(node: NodeProto) -> str:
-    """What settles the meaning of `node`, as "set keepdims to 0 or 1"; "" for a node of one meaning."""
+    """What would tell the shapes that `node` makes, as "set keepdims to 0 or 1"; "" for a node of one meaning."""
     if not node.attribute or node.domain not in DEFAULT_DOMAINS:
         return ""
-    if odd := odd_flag(node):
-        return f"set {odd.partition('=')[0]} to 0 or 1"
+    flag = odd_flag(node).partition("=")[0]
+    if flag in _SHAPING:
+        return f"set {flag} to 0 or 1"
     if states_pads_twice(node):
-        return "leave out its pads or its auto_pad"
+        return "leave out pads or auto_pad"
     return "list the axes" if states_empty_axes(node) else ""
 
 
@@ -32,7 +41,7 @@ def odd_flag(node: NodeProto) -> str:
 
 
 def states_pads_twice(node: NodeProto) -> bool:
-    """Whether `node` has pads, which onnx then takes, beside an auto_pad by which runtimes compute others."""
+    """Whether `node` has pads, which onnx then takes, beside an auto_pad, by which onnxruntime computes others for a pool."""
     auto = next((attribute.s for attribute in node.attribute if attribute.name == "auto_pad"), b"")
     if auto in (b"", b"NOTSET"):
         return False

@@ -18,7 +18,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from . import facts
-from .ambiguity import remedy
+from .ambiguity import has_odd_form
 from .cases import Case, Values
 from .misinferred import may_lose_its_axis
 from .type_protos import Dimension
@@ -81,7 +81,7 @@ def is_evaluated_alike(node: onnx.NodeProto, opset: int, values: Mapping[str, np
     onnxruntime and the specification agree about it, and onnx.reference does not compute it wrongly if it computes it
     (`by_reference`).
     """
-    if remedy(node):
+    if has_odd_form(node):
         return False
     fact = facts.of(node.op_type, node.domain)
     words = [word for word in ("disputed", "reference-wrong") if fact.has(word) and (by_reference or word == "disputed")]

@@ -273,9 +273,10 @@ def is_wrongly_inferred(
     """
     if node.domain not in DEFAULT_DOMAINS:
         return False
-    if remedy(node):
+    pads_twice = states_pads_twice(node)
+    if remedy(node) and not pads_twice:
         return True
-    errs = _CONDITIONS.get(_word(node.op_type, opset))
+    errs = _same_padding_errs if pads_twice else _CONDITIONS.get(_word(node.op_type, opset))
     if errs is None:
         return False
     empty = TypeProto()
@@ -311,7 +312,8 @@ def certain_types(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: M
     if kept is None or data is None:
         return {name: shapeless(kind) for name, kind in found.items()}
     shapes = {name: [*list(shape_of(kind) or ())[:kept], *[None] * len(data)][: len(data)] for name, kind in found.items()}
-    return {name: onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, shapes[name]) for name, kind in found.items()}
+    known = {name: kind.tensor_type.elem_type for name, kind in found.items()}
+    return {name: onnx.helper.make_tensor_type_proto(number, shapes[name]) for name, number in known.items() if number}
 
 
 def _with_labels(node: onnx.NodeProto, shapes: Sequence[Shape | None], kind: TypeProto) -> TypeProto:
@@ -360,8 +362,9 @@ def _rank_errs(found: _Inferred) -> bool:
 
 
 def _window_errs(found: _Inferred) -> bool:
-    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none, or one that
-    is longer than the input; or whether auto_pad pads for a kernel that is dilated, which onnxruntime does not take into account.
+    """Whether the inference of a pool with ceil_mode counted a last window that begins behind the input, which is none, or from
+    opset 22 on one that is longer than the input; or whether auto_pad pads for a kernel that is dilated, which onnxruntime does not
+    take into account.
     """
     data, result = found.inputs.get(0), found.outputs[0]
     if data is None or result is None:
@@ -378,9 +381,21 @@ def _window_errs(found: _Inferred) -> bool:
     return any(
         isinstance(size, int)
         and isinstance(length, int)
+        and length > 0
         and ((length - 1) * stride >= size + before or (span - size - before - after >= stride and not found.pads_by_itself))
         for size, length, stride, before, after, span in axes
     )
+
+
+def _same_padding_errs(found: _Inferred) -> bool:
+    """Whether the stated pads give another length than auto_pad, which stands beside them."""
+    data, result = found.inputs.get(0), found.outputs[0]
+    if data is None or result is None or not found.pads_by_itself:
+        return True
+    strides = found.ints("strides") or [1] * len(data)
+    lengths = zip(data[2:], result[2:], strides, strict=False)
+    is_same = all(isinstance(size, int) and length == -(-size // stride) for size, length, stride in lengths)
+    return not is_same or _window_errs(found)
 
 
 def _transposed_errs(found: _Inferred) -> bool:

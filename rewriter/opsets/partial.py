@@ -15,7 +15,7 @@ from typing import Any
 from onnx import AttributeProto, NodeProto, helper
 
 from . import facts
-from .ambiguity import remedy
+from .ambiguity import has_odd_form
 from .type_protos import Dimension, Shape
 
 Entries = tuple[Dimension, ...]
@@ -49,7 +49,7 @@ def dimensions(shape: Shape, node: NodeProto) -> Entries | None:
 
 def _attributes(node: NodeProto) -> dict[str, Any] | None:
     """The attributes of `node`; None where the caller of a function sets one of them, one is a graph, or they have two meanings."""
-    if remedy(node) or any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
+    if has_odd_form(node) or any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
         return None
     return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
 

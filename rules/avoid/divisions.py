@@ -51,23 +51,31 @@ def _is_small(divisor: np.ndarray) -> bool:
     return divisor.size > 0 and 0 < divisor.min() <= divisor.max() < LARGEST
 
 
-@avoid("Div by what follows from open shapes", "Div", opset=7, exact=False)
-def times_the_reciprocal(node: Node) -> None:
-    """A Div of floats by a number that follows from open shapes alone becomes the product with its reciprocal.
+@avoid("Div by what follows from open shapes", "Div", opset=8)
+def by_no_more_than_itself(node: Node) -> None:
+    """The divisor of floats becomes min(divisor, max(divisor, dividend)), which is the divisor, and no longer follows from shapes.
 
-    It may differ in the last bits.
+    It is exact: a dividend that is NaN makes NaN of either. A reciprocal of a length is the operator of that name; other quotients
+    of what follows from shapes are refused, since nothing else makes the same whole numbers.
     """
-    if node.elem_type() in (TensorProto.FLOAT, TensorProto.FLOAT16) and node.constant(1) is None and _follows_from_shapes(node):
-        node.become.Mul(node.input(0), node.op.Reciprocal(node.input(1)))
+    if node.elem_type() not in (TensorProto.FLOAT, TensorProto.FLOAT16) or not _follows_from_shapes(node, 1):
+        return
+    op, dividend, divisor, value = node.op, node.input(0), node.input(1), node.constant(0)
+    if value is not None and value.shape == () and value == 1:
+        node.become.Reciprocal(divisor)
+    elif value is not None or _follows_from_shapes(node, 0):
+        raise Unconvertible("it divides what follows from lengths that are open", "fix them with --overwrite-input-shape")
+    else:
+        node.set_input(1, op.Min(divisor, op.Max(divisor, dividend)))
 
 
 _MOST_NODES = 64
-"""The nodes that are looked at for what a divisor is computed of."""
+"""The nodes that are looked at for what a value is computed of."""
 
 
-def _follows_from_shapes(node: Node) -> bool:
-    """Whether the divisor is computed of shapes, and of nothing else that may be another in the next run."""
-    pending, reads_shapes = [(node, node.input(1))], False
+def _follows_from_shapes(node: Node, index: int) -> bool:
+    """Whether the operand is not constant, and is computed of shapes and constants alone."""
+    pending, reads_shapes = [(node, node.input(index))], False
     for _ in range(_MOST_NODES):
         if not pending:
             return reads_shapes
@@ -75,7 +83,7 @@ def _follows_from_shapes(node: Node) -> bool:
         if reader.constant(name) is not None:
             continue
         maker = reader.maker(name)
-        if maker is None or maker.subgraphs():
+        if maker is None or not maker.inputs or maker.subgraphs() or maker.proto.domain:
             return False
         if facts.of(maker.op_type).kind is Kind.SHAPE:
             reads_shapes = True

@@ -228,7 +228,7 @@ def by_exponential(node: Node) -> None:
 
 @express("Tanh", opset=13, exact=False)
 def by_sigmoid(node: Node) -> None:
-    """2 * sigmoid(2 x) - 1. Near 0 it has only the digits that a number near 1 has behind its point."""
+    """2 * sigmoid(2 x) - 1. Near 0 it loses digits: its error is that of a number near 1."""
     op, kind = node.op, node.need_elem_type()
     two = op.const(2, kind)
     node.become.Sub(op.Mul(op.Sigmoid(op.Mul(node.input(0), two)), two), op.const(1, kind))

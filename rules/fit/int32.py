@@ -19,8 +19,7 @@ from ...rewriter.opsets.facts import Fact, Kind, Role, Work
 
 _BOUNDS = np.iinfo(np.int32)
 _POSITIONS = (Role.POSITIONS,)
-_MOVED = (Role.DATA,)
-_COMPARED = (Role.DATA, Role.OPERAND, Role.LOWER, Role.UPPER)
+_CARRIED = (Role.DATA, Role.OPERAND, Role.LOWER, Role.UPPER)
 """What becomes int32 together; what describes shapes, axes and ranges has to be int64."""
 
 
@@ -28,14 +27,15 @@ _COMPARED = (Role.DATA, Role.OPERAND, Role.LOWER, Role.UPPER)
 def moved_or_compared(node: Node) -> None:
     """The node reads int32 where it moves or compares numbers, or takes them for positions; what it makes of them is cast back."""
     fact = facts.of(node.op_type)
+    moves = fact.kind is Kind.MOVES and fact.work is Work.MOVES
     compares = fact.kind is Kind.ELEMENTWISE and fact.work in (Work.MOVES, Work.ORDERS)
     casts = fact.kind is Kind.CASTS and node.op_type != "BitCast"
-    if not (compares or casts or fact.kind is Kind.MOVES):
+    if not (moves or compares or casts):
         return
     if _read_in_int32(node, _wide(node, fact, _POSITIONS), needs_all=False) or _adds_up(node):
         return
     made = [] if casts else [index for index, name in enumerate(node.outputs) if name and node.elem_type(name) == TensorProto.INT64]
-    if _read_in_int32(node, _wide(node, fact, _MOVED if fact.kind is Kind.MOVES else _COMPARED), needs_all=True):
+    if _read_in_int32(node, _wide(node, fact, _CARRIED), needs_all=True):
         _cast_back(node, made)
 
 

@@ -27,10 +27,10 @@ def reshaped(node: Node) -> None:
 
 def _has_no_axes(node: Node) -> bool:
     """Whether nothing says which axes a Squeeze removes: a list of no axes, which are all of length 1 for runtimes and none by the
-    specification, or no list where a length is open.
+    specification, or no list where a length that remains is open.
     """
     if not node.has_attr("axes") and not node.has_input(1):
-        return any(not isinstance(dim, int) for dim in node.need_shape())
+        return any(not isinstance(dim, int) for dim in node.shape(node.output(0)) or ())
     axes = node.constant(1) if node.has_input(1) else None
     return node.attr("axes") == [] or (axes is not None and not axes.size)
 

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, https://onnx.ai/on
 
 from __future__ import annotations
 
-from math import prod
+from math import log2, prod
 
 import numpy as np
 from onnx import TensorProto
@@ -58,18 +58,26 @@ def pool_of_an_axis(node: Node) -> None:
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
 
 
+_FEW = 64
+"""The number of elements up to which a float16 holds the sum of any that are not extreme."""
+
+
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def sum_by_count(node: Node) -> None:
-    """The sum, multiplied by the reciprocal of the number of elements; before it is made, where a float16 might not hold it."""
+    """The sum, multiplied by the reciprocal of the number of elements.
+
+    Of many elements of float16, half of the factor comes before the sum, which a float16 might not hold.
+    """
     axes, kind = reduced_axes(node), node.need_elem_type()
     count = prod(node.need_dimension(axis) for axis in axes or ())
     if not axes or not count or kind not in _FLOATS:
         return
-    op, data, keepdims = node.op, node.input(0), node.attr("keepdims", 1)
-    if kind == TensorProto.FLOAT16:
-        node.become.ReduceSum(op.Mul(data, op.const(1 / count, kind)), op.int64(axes), keepdims=keepdims)
-    else:
-        node.become.Mul(op.ReduceSum(data, op.int64(axes), keepdims=keepdims), op.const(1 / count, kind))
+    op, data, before = node.op, node.input(0), 1
+    if kind == TensorProto.FLOAT16 and count > _FEW:
+        before = 2 ** int(log2(count) / 2)
+        data = op.Mul(data, op.const(1 / before, kind))
+    total = op.ReduceSum(data, op.int64(axes), keepdims=node.attr("keepdims", 1))
+    node.become.Mul(total, op.const(before / count, kind))
 
 
 _LONGEST_COLUMN = 65_536

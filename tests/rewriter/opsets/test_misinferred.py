@@ -144,6 +144,17 @@ def test_a_window_longer_than_the_input_is_none_if_it_is_longer_by_a_stride() ->
     assert not is_wrongly_inferred(node, 10, types(x=[1, 1, 2]), types(y=[1, 1, 1]), {})
 
 
+@pytest.mark.parametrize(
+    ("pads", "length", "is_wrong"),
+    [("[1, 1]", 8, False), ("[0, 0]", 6, True), ("[0, 2]", 8, False), ("[2, 2]", 10, True)],
+)
+def test_pads_beside_auto_pad_are_in_doubt_where_they_give_another_length(pads: str, length: int, is_wrong: bool) -> None:
+    node = onnx.parser.parse_node(f'y = MaxPool <kernel_shape = [3], auto_pad = "SAME_UPPER", pads = {pads}> (x)')
+    assert is_wrongly_inferred(node, 13, types(x=[1, 2, 8]), types(y=[1, 2, length]), {}) is is_wrong
+    proto = model(f"g (float[1,2,8] x) => (float[1,2,n] y) {{ {onnx.printer.to_text(node)} }}", 13)
+    assert run(proto, {"x": np.zeros((1, 2, 8), np.float32)})[0].shape == (1, 2, 8)
+
+
 @pytest.mark.parametrize("opset", [7, 16])
 @pytest.mark.parametrize("slope", ["3,4,5", "2,1,4,1", "5"])
 def test_a_slope_may_be_larger_than_what_it_is_for(slope: str, opset: int) -> None:

@@ -51,12 +51,39 @@ REWRITES = [
         "<int64 c = {4}> { p = ArgMin <axis = 1> (x) q = Div (p, c) m = Mul (q, c) y = Sub (p, m) }",
     ),
     (
-        "divisions.times_the_reciprocal",
+        "divisions.by_no_more_than_itself",
         OF_SHAPES,
         "g (float[N,3] x) => (float[N,3] y) <float one = {1}> { s = Shape(x) n = Cast<to = 1>(s) l = ReduceProd<keepdims = 0>(n) d = Sub(l, one) y = Div(x, d) }",
-        "<float one = {1}> { s = Shape (x) n = Cast <to = 1> (s) l = ReduceProd <keepdims = 0> (n) d = Sub (l, one) r = Reciprocal (d) y = Mul (x, r) }",
+        "<float one = {1}> { s = Shape (x) n = Cast <to = 1> (s) l = ReduceProd <keepdims = 0> (n) d = Sub (l, one) u = Max (d, x) e = Min (d, u) y = Div (x, e) }",
+    ),
+    (
+        "divisions.by_no_more_than_itself",
+        OF_SHAPES,
+        "g (float[N,3] x) => (float[N,3] y) <float one = {1}> { s = Size(x) n = Cast<to = 1>(s) r = Div(one, n) y = Mul(x, r) }",
+        "{ s = Size (x) n = Cast <to = 1> (s) r = Reciprocal (n) y = Mul (x, r) }",
     ),
 ]
+
+
+@pytest.mark.parametrize("dividend", ["n", "two"])
+def test_a_length_by_a_length_is_refused(dividend: str, tmp_path: Path) -> None:
+    """The reciprocal of 41 times 41 is less than 1, and a Floor would make 0 of it."""
+    text = f"g (float[N,3] x) => (float y) <float two = {{2}}> {{ s = Size(x) n = Cast<to = 1>(s) q = Div({dividend}, n) y = Floor(q) }}"
+    with pytest.raises(UnconvertibleError) as refused:
+        converted(model(text, 13), OF_SHAPES, tmp_path)
+    (blocker,) = refused.value.blockers
+    assert blocker.reason.endswith("it divides what follows from lengths that are open")
+    assert blocker.hint == "fix them with --overwrite-input-shape"
+
+
+@pytest.mark.parametrize("length", [41, 47])
+def test_quotients_by_lengths_are_the_same(length: int, tmp_path: Path) -> None:
+    before = model("g (float[N] x) => (float[N] y) { s = Size(x) n = Cast<to = 1>(s) y = Div(x, n) }", 13)
+    after = converted(before, OF_SHAPES, tmp_path)
+    x = np.arange(length, dtype=np.float32) * length
+    x[:3] = np.nan, np.inf, -np.inf
+    assert np.array_equal(run(after, {"x": x})[0], run(before, {"x": x})[0], equal_nan=True)
+    assert "Min" in [node.op_type for node in after.graph.node]
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)

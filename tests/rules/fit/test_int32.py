@@ -118,7 +118,11 @@ def test_bits_are_not_narrowed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("operator", "body"),
-    [("Sign", "y = Sign(j)"), ("ScatterElements", 'y = ScatterElements<reduction = "max">(j, k, u)')],
+    [
+        ("Sign", "y = Sign(j)"),
+        ("CenterCropPad", "t = Constant<value_ints = [2]>() y = CenterCropPad<axes = [0]>(j, t)"),
+        ("ScatterElements", 'y = ScatterElements<reduction = "max">(j, k, u)'),
+    ],
 )
 def test_what_is_made_of_small_numbers_is_cast_back(operator: str, body: str, tmp_path: Path) -> None:
     result = small(operator, body, tmp_path).model

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fitting import Row, assert_fits, refused_for, same_as_written
-from helpers import model
+from fitting import Row, assert_fits, for_a_list, refused_for, same_as_written
+from helpers import model, run
+
+from split_rewrite import rewriter
 
 REWRITES = [
     (
@@ -79,12 +81,13 @@ REWRITES = [
         "statistics.sum_by_count",
         ["ReduceSum", "Mul"],
         "",
-        "g (float16[2,3,4] x) => (float16[2,3] y) { y = ReduceMean<axes = [-1], keepdims = 0>(x) }",
+        "g (float16[2,128] x) => (float16[2] y) { y = ReduceMean<axes = [-1], keepdims = 0>(x) }",
         """
-            <float16 v1 = {13312}, int64[1] v3 = {2}>
+            <float16 v1 = {12288}, int64[1] v3 = {1}, float16 v5 = {11264}>
             {
              v2 = Mul (x, v1)
-             y = ReduceSum <keepdims: int = 0> (v2, v3)
+             v4 = ReduceSum <keepdims: int = 0> (v2, v3)
+             y = Mul (v4, v5)
             }
         """,
     ),
@@ -269,3 +272,13 @@ def test_axes_that_are_reduced_become_the_last_one(reduction: str, axes: list[in
 def test_a_float16_does_not_hold_the_squares_of_a_norm(tmp_path: Path) -> None:
     text = "g (float16[2,3] x) => (float16[2,1] y) { y = ReduceL2<axes = [1]>(x) }"
     assert "NPU 1 does not allow it" in refused_for(tmp_path, ["Mul", "ReduceSum", "Sqrt"], model(text, 13))
+
+
+@pytest.mark.parametrize("value", [1e-3, 1.0, 300.0])
+@pytest.mark.parametrize("count", [10, 768, 10_000])
+def test_a_mean_of_float16_neither_overflows_nor_vanishes(value: float, count: int, tmp_path: Path) -> None:
+    """In onnx.reference each node gives float16: a sum of 10,000 times 300 would be infinite, and 1e-7 at a time too small."""
+    text = f"g (float16[1,{count}] x) => (float16[1,1] y) {{ y = ReduceMean<axes = [1]>(x) }}"
+    result = rewriter.convert_version(model(text, 13), options=for_a_list(tmp_path, ["ReduceSum", "Mul"])).model
+    (mean,) = run(result, {"x": np.full((1, count), value, np.float16)}, "onnx.reference")
+    assert mean.item() == pytest.approx(value, rel=0.02)
