@@ -93,11 +93,23 @@ def spell_out_parts(node: Node) -> None:
 
 
 def _has_twin(node: Node, parts: int) -> bool:
-    """Whether another Split without sizes makes another number of parts of the same data."""
+    """Whether another Split without sizes makes another number of parts of the same data, or of what an equal node makes."""
     return any(
         reader.op_type == node.op_type and len(reader.output) != parts and not any(reader.input[1:])
-        for reader in node.graph.readers(node.input(0))
+        for name in _alike(node)
+        for reader in node.graph.readers(name)
     )
+
+
+def _alike(node: Node) -> list[str]:
+    """The data, and what may equal it: copies by Identity, and results of nodes with the operator and the input of its maker."""
+    data, maker = node.input(0), node.maker(0)
+    while maker is not None and maker.op_type == "Identity":
+        data, maker = maker.input(0), maker.maker(0)
+    names = [data, *(reader.output[0] for reader in node.graph.readers(data) if reader.op_type == "Identity")]
+    if maker is not None and maker.inputs:
+        names += [other.output[0] for other in node.graph.readers(maker.input(0)) if other.op_type == maker.op_type]
+    return list(dict.fromkeys(names))
 
 
 @downgrade("Split", 13)

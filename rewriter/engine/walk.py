@@ -61,5 +61,6 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
         nodes.extend(replaced.get(index, (proto,)))
     del scope.graph.node[:]
     scope.graph.node.extend(nodes)
-    scope.__dict__.pop("producers", None)
+    for index in ("producers", "_reading"):
+        scope.__dict__.pop(index, None)
     scope.nodes_changed()

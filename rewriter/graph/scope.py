@@ -10,7 +10,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetId
 
 from ..cached import cached_property
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import GraphLike, labels_of, resolved, shown_name, subgraphs
+from ..onnx_model.protos import GraphLike, labels_of, reads, resolved, shown_name, subgraphs
 from ..opsets.type_protos import Shape
 from ..storage.payload import raw_length, tensor_of
 from .knowledge.knowledge import Knowledge
@@ -128,6 +128,20 @@ class Scope:
     def producers(self) -> dict[str, NodeProto]:
         """The node that makes each value of this scope. It is kept up to date while rules add and remove nodes."""
         return {name: node for node in self.graph.node for name in node.output if name}
+
+    def nodes_reading(self, name: str) -> list[NodeProto]:
+        """The nodes of this graph that read the value, themselves or in their subgraphs."""
+        may_be_new = name in self.model.new_uses
+        return [node for node in (self.graph.node if may_be_new else self._reading.get(name, ())) if name in reads(node)]
+
+    @cached_property
+    def _reading(self) -> dict[str, list[NodeProto]]:
+        """The nodes that read each value, as they are when it is first asked for: later reads are new uses of the model."""
+        found: dict[str, list[NodeProto]] = {}
+        for node in self.graph.node:
+            for name in dict.fromkeys(reads(node)):
+                found.setdefault(name, []).append(node)
+        return found
 
     def find(self, name: str) -> Scope | None:
         """The scope, this one or an outer one, that defines the value that `name` stands for; None where nothing defines it."""

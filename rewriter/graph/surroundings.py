@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
-from ..onnx_model.protos import reads, shown_name
+from ..onnx_model.protos import shown_name
 from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind
 from ..opsets.type_protos import Shape
@@ -110,7 +110,7 @@ class Surroundings(Values):
 
     def readers(self, name: str) -> list[NodeProto]:
         """The nodes of this graph that read the value, themselves or in their subgraphs."""
-        return [node for node in self._scope.graph.node if name in reads(node)]
+        return self._scope.nodes_reading(name)
 
     def source(self, name: str) -> str:
         """A text for messages that says where the value comes from."""

@@ -4,6 +4,8 @@ another.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from onnx import AttributeProto, NodeProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
@@ -22,9 +24,9 @@ def remedy(node: NodeProto) -> str:
     """What would tell the shapes that `node` makes, as "set keepdims to 0 or 1"; "" for a node of one meaning."""
     if not node.attribute or node.domain not in DEFAULT_DOMAINS:
         return ""
-    flag = odd_flag(node).partition("=")[0]
-    if flag in _SHAPING:
-        return f"set {flag} to 0 or 1"
+    flags = [name for name, _ in _odd_flags(node) if name in _SHAPING]
+    if flags:
+        return f"set {flags[0]} to 0 or 1"
     if states_pads_twice(node):
         return "leave out pads or auto_pad"
     return "list the axes" if states_empty_axes(node) else ""
@@ -32,12 +34,15 @@ def remedy(node: NodeProto) -> str:
 
 def odd_flag(node: NodeProto) -> str:
     """The first flag of a node that is neither 0 nor 1, as "fmod=17"; "" where there is none."""
+    return next((f"{name}={number}" for name, number in _odd_flags(node)), "")
+
+
+def _odd_flags(node: NodeProto) -> Iterator[tuple[str, int]]:
     flags = facts.of(node.op_type, node.domain).flags
     for attribute in node.attribute if flags else ():
         is_flag = attribute.name in flags and attribute.type == AttributeProto.INT and not attribute.ref_attr_name
         if is_flag and attribute.i not in (0, 1):
-            return f"{attribute.name}={attribute.i}"
-    return ""
+            yield attribute.name, attribute.i
 
 
 def states_pads_twice(node: NodeProto) -> bool:

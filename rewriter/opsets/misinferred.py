@@ -394,7 +394,7 @@ def _same_padding_errs(found: _Inferred) -> bool:
         return True
     strides = found.ints("strides") or [1] * len(data)
     lengths = zip(data[2:], result[2:], strides, strict=False)
-    is_same = all(isinstance(size, int) and length == -(-size // stride) for size, length, stride in lengths)
+    is_same = all(isinstance(size, int) and stride > 0 and length == -(-size // stride) for size, length, stride in lengths)
     return not is_same or _window_errs(found)
 
 

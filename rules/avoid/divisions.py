@@ -61,7 +61,7 @@ def by_no_more_than_itself(node: Node) -> None:
     if node.elem_type() not in (TensorProto.FLOAT, TensorProto.FLOAT16) or not _follows_from_shapes(node, 1):
         return
     op, dividend, divisor, value = node.op, node.input(0), node.input(1), node.constant(0)
-    if value is not None and value.shape == () and value == 1:
+    if value is not None and value.size == 1 == value.item() and value.ndim <= node.need_rank(1):
         node.become.Reciprocal(divisor)
     elif value is not None or _follows_from_shapes(node, 0):
         raise Unconvertible("it divides what follows from lengths that are open", "fix them with --overwrite-input-shape")
@@ -74,13 +74,13 @@ _MOST_NODES = 64
 
 
 def _follows_from_shapes(node: Node, index: int) -> bool:
-    """Whether the operand is not constant, and is computed of shapes and constants alone."""
+    """Whether the operand is not known, and is computed of shapes and known numbers alone."""
     pending, reads_shapes = [(node, node.input(index))], False
     for _ in range(_MOST_NODES):
         if not pending:
             return reads_shapes
         reader, name = pending.pop()
-        if reader.constant(name) is not None:
+        if reader.constant(name) is not None or reader.known_integers(name) is not None:
             continue
         maker = reader.maker(name)
         if maker is None or not maker.inputs or maker.subgraphs() or maker.proto.domain:

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, https://onnx.ai/on
 
 from __future__ import annotations
 
-from math import log2, prod
+from math import ceil, log2, prod
 
 import numpy as np
 from onnx import TensorProto
@@ -59,7 +59,7 @@ _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorPro
 
 
 _FEW = 64
-"""The number of elements up to which a float16 holds the sum of any that are not extreme."""
+"""The number of elements up to which a float16 holds the sum of those that are below 1000."""
 
 
 @express("ReduceMean", opset=13, exact=False, sums=True)
@@ -74,7 +74,7 @@ def sum_by_count(node: Node) -> None:
         return
     op, data, before = node.op, node.input(0), 1
     if kind == TensorProto.FLOAT16 and count > _FEW:
-        before = 2 ** int(log2(count) / 2)
+        before = 2 ** ceil(log2(count) / 2)
         data = op.Mul(data, op.const(1 / before, kind))
     total = op.ReduceSum(data, op.int64(axes), keepdims=node.attr("keepdims", 1))
     node.become.Mul(total, op.const(before / count, kind))

@@ -424,12 +424,15 @@ def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -
     assert_rewrites(before, after, rule, opset, target)
 
 
+@pytest.mark.parametrize(
+    "copies", ["x0 = Identity (x) x1 = Identity (x0) x2 = Identity (x)", "x0 = Abs (x) x1 = Abs (x) x2 = Abs (x)"]
+)
 @pytest.mark.parametrize("target", [17, 13, 12, 9])
-def test_two_splits_of_the_same_data_stay_two_in_onnxruntime(target: int) -> None:
+def test_two_splits_of_the_same_data_stay_two_in_onnxruntime(target: int, copies: str) -> None:
     """Its optimizer, which is on by default, takes nodes with the same inputs and attributes for one."""
-    text = """g (float[2,12] x) => (float[2,6] a, float[2,4] b, float[2,3] c) {
-        a0, a1 = Split <num_outputs = 2, axis = 1> (x) b0, b1, b2 = Split <num_outputs = 3, axis = 1> (x)
-        c0, c1, c2, c3 = Split <num_outputs = 4, axis = -1> (x) a = Add (a0, a1) b = Add (b0, b1) c = Add (c0, c1) }"""
+    text = f"""g (float[2,12] x) => (float[2,6] a, float[2,4] b, float[2,3] c) {{ {copies}
+        a0, a1 = Split <num_outputs = 2, axis = 1> (x0) b0, b1, b2 = Split <num_outputs = 3, axis = 1> (x1)
+        c0, c1, c2, c3 = Split <num_outputs = 4, axis = -1> (x2) a = Add (a0, a1) b = Add (b0, b1) c = Add (c0, c1) }}"""
     feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 12)}
     found = helpers.run(convert_version(helpers.model(text, 18), target).model, feeds, OPTIMIZED)
     for count, total in zip((2, 3, 4), found, strict=True):

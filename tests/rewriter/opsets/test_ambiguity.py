@@ -65,6 +65,7 @@ def test_what_is_stored_and_has_two_meanings_is_not_computed() -> None:
     ("text", "told"),
     [
         ("y = Mod <fmod = 17> (x, z)", ""),
+        ("y = ArgMax <select_last_index = 2, keepdims = 2> (x)", "set keepdims to 0 or 1"),
         ("y = ReduceMax <keepdims = 17> (x)", "set keepdims to 0 or 1"),
         ("y = Mod <fmod = 1> (x, z)", ""),
         ("y = own.Mod <fmod = 17> (x, z)", ""),

@@ -14,6 +14,7 @@ from split_rewrite.rewriter import UnconvertibleError
 OF_SHAPES = "Div by what follows from open shapes"
 KEPT = {
     "of known shapes": "g (float[2,3] x) => (float[2,3] y) { s = Shape(x) n = Cast<to = 1>(s) p = ReduceProd<keepdims = 0>(n) y = Div(x, p) }",
+    "by a length that is known": "g (float[N,3] x) => (float[N,3] y) <int64 i = {1}> { s = Shape(x) g = Gather(s, i) n = Cast<to = 1>(g) q = Sqrt(n) y = Div(x, q) }",
     "by numbers": "g (float[N,3] x, float c) => (float[N,3] y) { s = Shape(x) n = Cast<to = 1>(s) p = ReduceProd<keepdims = 0>(n) d = Mul(p, c) y = Div(x, d) }",
     "of a shape": "g (float[N,3] x) => (float[N,3] y) { s = Size(x) n = Cast<to = 1>(s) y = Div(n, x) }",
     "of integers": "g (float[N,3] x, int64[1] z) => (int64[1] y) { s = Size(x) y = Div(z, s) }",
@@ -59,8 +60,8 @@ REWRITES = [
     (
         "divisions.by_no_more_than_itself",
         OF_SHAPES,
-        "g (float[N,3] x) => (float[N,3] y) <float one = {1}> { s = Size(x) n = Cast<to = 1>(s) r = Div(one, n) y = Mul(x, r) }",
-        "{ s = Size (x) n = Cast <to = 1> (s) r = Reciprocal (n) y = Mul (x, r) }",
+        "g (float[N,3] x) => (float[N,3] y) <float[1] one = {1}, int64[1] z = {0}> { s = Shape(x) g = Gather(s, z) n = Cast<to = 1>(g) r = Div(one, n) y = Mul(x, r) }",
+        "<int64[1] z = {0}> { s = Shape (x) g = Gather (s, z) n = Cast <to = 1> (g) r = Reciprocal (n) y = Mul (x, r) }",
     ),
 ]
 

@@ -83,7 +83,7 @@ REWRITES = [
         "",
         "g (float16[2,128] x) => (float16[2] y) { y = ReduceMean<axes = [-1], keepdims = 0>(x) }",
         """
-            <float16 v1 = {12288}, int64[1] v3 = {1}, float16 v5 = {11264}>
+            <float16 v1 = {11264}, int64[1] v3 = {1}, float16 v5 = {12288}>
             {
              v2 = Mul (x, v1)
              v4 = ReduceSum <keepdims: int = 0> (v2, v3)
