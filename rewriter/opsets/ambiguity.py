@@ -5,14 +5,18 @@ another.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from onnx import AttributeProto, NodeProto
 
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from . import facts
 
-_SHAPING = ("allowzero", "broadcast", "ceil_mode", "keepdims", "new_axis", "noop_with_empty_axes", "onesided", "transA", "transB")
+_SHAPING = frozenset({
+    *("allowzero", "broadcast", "ceil_mode", "keepdims", "new_axis", "noop_with_empty_axes", "onesided", "transA", "transB"),
+})  # fmt: skip
 """The flags on which shapes depend."""
+_SQUEEZE = "Squeeze"
 
 
 def has_odd_form(node: NodeProto) -> bool:
@@ -22,14 +26,26 @@ def has_odd_form(node: NodeProto) -> bool:
 
 def remedy(node: NodeProto) -> str:
     """What would tell the shapes that `node` makes, as "set keepdims to 0 or 1"; "" for a node of one meaning."""
-    if not node.attribute or node.domain not in DEFAULT_DOMAINS:
+    if node.domain not in DEFAULT_DOMAINS or not _has_such(node.op_type):
         return ""
-    flags = [name for name, _ in _odd_flags(node) if name in _SHAPING]
-    if flags:
-        return f"set {flags[0]} to 0 or 1"
+    flag = shaping_flag(node)
+    if flag:
+        return f"set {flag} to 0 or 1"
     if states_pads_twice(node):
         return "leave out pads or auto_pad"
     return "list the axes" if states_empty_axes(node) else ""
+
+
+@cache
+def _has_such(op_type: str) -> bool:
+    """Whether nodes of this operator may have two meanings."""
+    fact = facts.of(op_type)
+    return bool(fact.flags & _SHAPING) or "auto_pad" in fact.choices or op_type == _SQUEEZE
+
+
+def shaping_flag(node: NodeProto) -> str:
+    """The first flag of a node on which shapes depend, and that is neither 0 nor 1; "" where there is none."""
+    return next((name for name, _ in _odd_flags(node) if name in _SHAPING), "")
 
 
 def odd_flag(node: NodeProto) -> str:
@@ -58,6 +74,6 @@ def states_empty_axes(node: NodeProto) -> bool:
     """Whether `node` is a Squeeze with an empty list of axes: it removes nothing by the specification and as onnx infers, and all
     axes of length 1 in onnxruntime.
     """
-    if node.op_type != "Squeeze":
+    if node.op_type != _SQUEEZE:
         return False
     return any(each.name == "axes" and not each.ints and not each.ref_attr_name for each in node.attribute)

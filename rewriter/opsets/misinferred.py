@@ -15,7 +15,7 @@ from ..onnx_model.all_nodes import Stored, constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from . import facts
-from .ambiguity import remedy, states_empty_axes, states_pads_twice
+from .ambiguity import remedy, shaping_flag, states_empty_axes, states_pads_twice
 from .folding import WITHOUT_END, constant_value
 from .scoped import scoped_nodes
 from .type_protos import Dimension, Shape, is_known, shape_of, shapeless
@@ -273,10 +273,9 @@ def is_wrongly_inferred(
     """
     if node.domain not in DEFAULT_DOMAINS:
         return False
-    pads_twice = states_pads_twice(node)
-    if remedy(node) and not pads_twice:
+    if shaping_flag(node) or states_empty_axes(node):
         return True
-    errs = _same_padding_errs if pads_twice else _CONDITIONS.get(_word(node.op_type, opset))
+    errs = _same_padding_errs if states_pads_twice(node) else _CONDITIONS.get(_word(node.op_type, opset))
     if errs is None:
         return False
     empty = TypeProto()
@@ -375,8 +374,8 @@ def _window_errs(found: _Inferred) -> bool:
         return False
     ones = [1] * (len(data) - 2)
     strides, pads = found.ints("strides") or ones, found.ints("pads") or [0] * 2 * len(ones)
-    steps = zip(found.ints("kernel_shape"), found.ints("dilations") or ones, strict=False)
-    spans = [(length - 1) * dilation + 1 for length, dilation in steps]
+    kernel = found.ints("kernel_shape") if len(found.ints("kernel_shape")) == len(ones) else ones  # a function's parameter
+    spans = [(length - 1) * dilation + 1 for length, dilation in zip(kernel, found.ints("dilations") or ones, strict=False)]
     axes = zip(data[2:], result[2:], strides, pads, pads[len(ones) :], spans, strict=False)
     return any(
         isinstance(size, int)

@@ -61,7 +61,7 @@ def by_no_more_than_itself(node: Node) -> None:
     if node.elem_type() not in (TensorProto.FLOAT, TensorProto.FLOAT16) or not _follows_from_shapes(node, 1):
         return
     op, dividend, divisor, value = node.op, node.input(0), node.input(1), node.constant(0)
-    if value is not None and value.size == 1 == value.item() and value.ndim <= node.need_rank(1):
+    if value is not None and value.size == 1 and value.item() == 1 and value.ndim <= node.need_rank(1):
         node.become.Reciprocal(divisor)
     elif value is not None or _follows_from_shapes(node, 0):
         raise Unconvertible("it divides what follows from lengths that are open", "fix them with --overwrite-input-shape")

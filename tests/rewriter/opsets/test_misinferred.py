@@ -156,6 +156,17 @@ def test_pads_beside_auto_pad_are_in_doubt_where_they_give_another_length(pads: 
     assert run(proto, {"x": np.zeros((1, 2, 8), np.float32)})[0].shape == (1, 2, 8)
 
 
+def test_an_odd_flag_counts_beside_pads_that_agree() -> None:
+    text = 'y = MaxPool <kernel_shape = [3], auto_pad = "SAME_UPPER", pads = [1, 1], ceil_mode = 2> (x)'
+    assert is_wrongly_inferred(onnx.parser.parse_node(text), 13, types(x=[1, 2, 8]), types(y=[1, 2, 8]), {})
+
+
+def test_a_last_window_is_none_also_where_a_function_is_told_the_kernel() -> None:
+    node = onnx.parser.parse_node("y = MaxPool <ceil_mode = 1, kernel_shape: ints = @k, strides = [1, 3]> (x)")
+    assert is_wrongly_inferred(node, 10, types(x=[1, 1, 5, 3]), types(y=[1, 1, 4, 2]), {})
+    assert not is_wrongly_inferred(node, 10, types(x=[1, 1, 5, 4]), types(y=[1, 1, 4, 2]), {})
+
+
 @pytest.mark.parametrize("opset", [7, 16])
 @pytest.mark.parametrize("slope", ["3,4,5", "2,1,4,1", "5"])
 def test_a_slope_may_be_larger_than_what_it_is_for(slope: str, opset: int) -> None:
