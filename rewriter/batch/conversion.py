@@ -53,7 +53,7 @@ def convert_model(task: Task, request: Request) -> Answer:
             if _still_holds(task, notes.get("digests")):
                 return Answer(None)
             if request.options.no_clobber and is_uri(task.destination or "") and remote_size(str(task.destination)) is not None:
-                raise SplitRewriteError(f"{task.destination}: exists, and is not replaced because of --no-clobber")
+                raise SplitRewriteError(f"{task.destination}: exists, and no file is to be replaced (no-clobber)")
             with _named_as(task, files):
                 done = _convert(task, files, request)
             answer = _answer(task, files, request, done, None)  # while there is a copy of what is at a URI

@@ -262,7 +262,7 @@ def _take_values_over(body: _Body, old: _Body) -> None:
             value.const_value = known.const_value
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of the original error: onnx_ir adds one error around it for each level of the model."""
     cause: BaseException = error
     while cause.__cause__ is not None:

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 from onnxscript.rewriter import RULE_NAME_TAG, RewriteRule, RewriteRuleSet
 
+from ..engine.failures import WHATEVER_A_CALLER_RAISES
 from ..errors import ArgumentError, listed
 from ..onnx_model.protos import GraphLike
 from ..storage.payload import is_external, refer
@@ -38,7 +39,7 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
         ) from error
     try:
         proto = _rewritten(model, payloads, rules, before)
-    except Exception as error:  # whatever a user's function raises, at once or when what it made is written
+    except WHATEVER_A_CALLER_RAISES as error:  # at once, or when what it made is written
         raise ArgumentError(f"rules: an onnxscript rule failed ({names_of(rules)}): {first_line(error)}") from error
     if proto is None:
         return []

@@ -20,7 +20,7 @@ from ..checks import validity
 from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, functions_in, rules_of
-from ..errors import ArgumentError, WrongTypeError
+from ..errors import ArgumentError, WrongTypeError, listed
 from ..execution import custom_operators
 from ..onnx_model.meanings import Semantics
 from ..opsets import facts
@@ -154,6 +154,7 @@ class Options:
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
         self._check_flags()
+        self._check_contradictions()
         if self.certify:
             from ..certifying.proving import require_solver  # imports what starts processes
 
@@ -186,6 +187,12 @@ class Options:
         names = ("strict", "require_valid", "no_clobber", "keep_different", "verify", "minimal", "certify", "modernize")
         for name in (*names, "static", "standard", "unpack_at_run_time", "no_fallback"):
             arguments.check_kind(name, getattr(self, name), bool, "True or False")
+
+    def _check_contradictions(self) -> None:
+        if both := sorted(set(map(str.lower, self.only)) & set(map(str.lower, self.skip))):
+            raise ArgumentError(f"only and skip both name {listed(both)}")
+        if self.minimal and self.modernize:
+            raise ArgumentError("minimal and modernize exclude each other: modernize changes what need not be changed")
 
     def _check_isolation(self) -> None:
         arguments.check_choice("isolation", self.isolation, get_args(Isolation))

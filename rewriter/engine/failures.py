@@ -12,6 +12,9 @@ NOT_OF_THE_RULE = (SplitRewriteError, MemoryError, RecursionError, OSError)
 system.
 """
 
+WHATEVER_A_CALLER_RAISES = (Exception, SystemExit, GeneratorExit)
+"""The exceptions that are mistakes of a caller's function: all but KeyboardInterrupt, by which a user ends the program."""
+
 
 def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -> NoReturn:
     """Raises RuleError: `rule` failed on `node` with `error`. `transition` is "17→18", or "" outside of a version step."""
@@ -20,7 +23,7 @@ def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -
     raise RuleError(f"rule {rule} failed on {what}; please report this") from error
 
 
-def raise_mistake_of_caller(rule: str, node: Node, error: Exception) -> NoReturn:
+def raise_mistake_of_caller(rule: str, node: Node, error: BaseException) -> NoReturn:
     """Raises ArgumentError: `rule`, which is the caller's, failed on `node` with `error`."""
     what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {in_one_line(str(error))}"
     raise ArgumentError(f"rules: {rule} failed on {what}") from error

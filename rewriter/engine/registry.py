@@ -40,7 +40,7 @@ from ..cached import cached_property
 from ..errors import ArgumentError, SplitRewriteError, WrongTypeError
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import transitions
-from .failures import raise_mistake_of_caller
+from .failures import WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -441,7 +441,7 @@ def _blaming(rule: Rule) -> Precondition | None:
             return when(node)
         except SplitRewriteError:
             raise
-        except Exception as error:  # whatever a caller's function raises
+        except WHATEVER_A_CALLER_RAISES as error:
             raise_mistake_of_caller(rule.name, node, error)
 
     return condition

@@ -10,7 +10,7 @@ from ..graph.model import Model
 from ..opsets.ambiguity import odd_flag
 from ..opsets.type_protos import Shape
 from ..structure import declarations
-from .failures import raise_mistake_of_caller
+from .failures import WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
 from .forms import mistake_in, mistake_in_reads, mistake_in_types
 from .notes import Notes
 from .operands import make_vectors
@@ -110,7 +110,7 @@ class RuleUse:
             raise
         except (NotSimplified, SplitRewriteError, MemoryError):
             raise
-        except Exception as error:  # whatever a caller's function raises
+        except WHATEVER_A_CALLER_RAISES as error:
             raise_mistake_of_caller(rule.name, node, error)
         if returned is not None:
             kind = type(returned).__name__

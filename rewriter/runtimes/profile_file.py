@@ -21,7 +21,7 @@ from ..execution.agreement import USUAL, Bounds
 from ..opsets.transitions import all_operators, newest_opset, schema_at
 from ..storage.paths import is_special
 from ..suggestions import did_you_mean
-from .allowed.reading import LIST_KEYS, ListReader, read_operators
+from .allowed.reading import LIST_KEYS, ListReader, read_operators, require_keys
 from .allowed.rules import AllowedList
 from .element_types import TYPES
 from .releases import Range, parse_release
@@ -51,6 +51,22 @@ _KEYS = {
     "versions_refused",
 }
 """The entries of a profile, beside those of lists."""
+_RELEASE_KEYS = {
+    "from",
+    "to",
+    "opset",
+    "ir_max",
+    "operators_refused",
+    "types_refused",
+    "functions_refused",
+    "evidence",
+    "source",
+    "notes",
+    "operators_allowed",
+    "interface",
+    "external_data_refused",
+    "ml_max",
+}
 _DEEPEST = 4
 """How many profiles may extend each other."""
 
@@ -107,7 +123,9 @@ class _Reader:
         self._lists = ListReader(document, text)
 
     def runtime(self) -> Runtime:
-        _require_keys(self._document, _KEYS | LIST_KEYS, "the file")
+        if misplaced := sorted(self._document.keys() & _RELEASE_KEYS):
+            raise ValueError(f"the file: write {listed(misplaced)} below [[release]]")
+        require_keys(self._document, _KEYS | LIST_KEYS, "the file")
         releases = tuple(self._facts(entry) for entry in _tables(self._document, "release"))
         if not releases:
             raise ValueError("there is no [[release]]")
@@ -141,7 +159,7 @@ class _Reader:
         given = self._document.get("tolerance", {})
         if not isinstance(given, dict):
             raise ValueError("write tolerance = { rtol = 1e-3, atol = 1e-4 }")
-        _require_keys(given, set(Bounds._fields), "tolerance")
+        require_keys(given, set(Bounds._fields), "tolerance")
         if not all(type(bound) in (int, float) and 0 <= bound < 1 for bound in given.values()):
             raise ValueError("tolerance: a bound is a number from 0 to below 1")
         return USUAL._replace(**given)
@@ -149,23 +167,7 @@ class _Reader:
     def _facts(self, entry: dict[str, Any]) -> ReleaseFacts:
         releases = _range(entry, "[[release]]")
         where = f"release {shown_range(releases)}"
-        allowed = {
-            "from",
-            "to",
-            "opset",
-            "ir_max",
-            "operators_refused",
-            "types_refused",
-            "functions_refused",
-            "evidence",
-            "source",
-            "notes",
-            "operators_allowed",
-            "interface",
-            "external_data_refused",
-            "ml_max",
-        }
-        _require_keys(entry, allowed, where)
+        require_keys(entry, _RELEASE_KEYS, where)
         allowed = self._allowed(entry, releases, where)
         return ReleaseFacts(
             releases,
@@ -188,7 +190,7 @@ class _Reader:
         """The versions of operators that a range of releases does not take."""
         found: set[tuple[str, int]] = set()
         for entry in _tables(self._document, "versions_refused"):
-            _require_keys(entry, {"from", "to", "names"}, "[[versions_refused]]")
+            require_keys(entry, {"from", "to", "names"}, "[[versions_refused]]")
             named = [_version(name) for name in sorted(_names(entry, "names", "[[versions_refused]]"))]
             if _range(entry, "[[versions_refused]]").overlaps(releases):
                 found.update(named)
@@ -218,7 +220,7 @@ class _Reader:
     def _quirk(self, entry: dict[str, Any]) -> Quirk:
         form = _text(entry, "form", "[[quirk]]")
         where = f"quirk '{form}'"
-        _require_keys(entry, {"form", "from", "to", "operators", "effect", "evidence"}, where)
+        require_keys(entry, {"form", "from", "to", "operators", "effect", "evidence"}, where)
         having = registry.operators_with(form)
         if not having:
             raise ValueError(f"{where}: nothing avoids it; --list-runtimes quirks shows those that can be avoided")
@@ -234,7 +236,7 @@ class _Reader:
 def _product(entry: dict[str, Any]) -> Product:
     """A product that has the runtime inside. Without `releases`, it has the numbers of the runtime."""
     title, where = _text(entry, "title", "[[product]]"), f"product '{entry.get('title')}'"
-    _require_keys(entry, {"title", "names", "source", "releases"}, where)
+    require_keys(entry, {"title", "names", "source", "releases"}, where)
     names, source = _names(entry, "names", where), _text(entry, "source", where)
     if not names or not title.isprintable():
         raise ValueError(f"{where}: names is missing, or title is not one line of text")
@@ -262,11 +264,6 @@ def _check_quirks(quirks: Sequence[Quirk], releases: Sequence[ReleaseFacts]) -> 
         is_same = one.form == other.form and not one.operators.isdisjoint(other.operators)
         if is_same and one.releases.overlaps(other.releases):
             raise ValueError(f"two [[quirk]] are about the same nodes: '{one.form}'")
-
-
-def _require_keys(entry: Mapping[str, Any], allowed: set[str], where: str) -> None:
-    if unknown := entry.keys() - allowed:
-        raise ValueError(f"{where}: unknown {listed(sorted(unknown))}; there can be {', '.join(sorted(allowed))}")
 
 
 def _tables(document: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
@@ -333,7 +330,7 @@ def _interface(value: object, where: str) -> InterfaceLimits:
     if not isinstance(value, dict):
         raise ValueError(f'{where}: write interface = {{ rank_min = 2, input_types_refused = ["bool"] }}')
     where = f"{where}: interface"
-    _require_keys(value, set(InterfaceLimits._fields), where)
+    require_keys(value, set(InterfaceLimits._fields), where)
     types = (_types(value, key, where) for key in ("input_types_refused", "output_types_refused"))
     return InterfaceLimits(_number(value, "rank_min", where) or 0, *types)
 
@@ -350,7 +347,7 @@ def _allowed_operators(entry: Mapping[str, Any], where: str) -> frozenset[str] |
 def _opsets(value: object, where: str) -> OpsetRange:
     if not isinstance(value, dict):
         raise ValueError(f"{where}: write opset = {{ min = 7, max = 17 }}")
-    _require_keys(value, {"min", "max", "best"}, f"{where}: opset")
+    require_keys(value, {"min", "max", "best"}, f"{where}: opset")
     found = OpsetRange(*(_number(value, key, f"{where}: opset") for key in OpsetRange._fields))
     known = [number for number in (found.min, found.best, found.max) if number is not None]
     if known != sorted(known):

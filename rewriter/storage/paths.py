@@ -26,7 +26,7 @@ def check_destination(path: Path_) -> None:
 def require_new(path: Path_) -> None:
     """Raises SplitRewriteError where anything exists at `path`."""
     if os.path.lexists(path):
-        raise SplitRewriteError(f"{os.fspath(path)}: exists, and is not replaced because of --no-clobber")
+        raise SplitRewriteError(f"{os.fspath(path)}: exists, and no file is to be replaced (no-clobber)")
 
 
 def different_path(path: Path_) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, get_args
 
 from ...errors import listed
@@ -79,6 +79,14 @@ class ListReader:
             raise ValueError(f"{where}{shown}: {error}") from None
 
 
+def require_keys(entry: Mapping[str, Any], allowed: Collection[str], where: str) -> None:
+    """Raises ValueError where a table, which is at `where`, has a key that is not `allowed`."""
+    if unknown := sorted(entry.keys() - allowed):
+        shown = listed([f"'{key}'" for key in unknown])
+        meant = did_you_mean(unknown[0], allowed)
+        raise ValueError(f"{where}: unknown key {shown}{meant or ';'} there can be {', '.join(sorted(allowed))}")
+
+
 def read_operators(given: Any, key: str) -> frozenset[str]:
     """Read a list of operators; those of other domains are written "com.microsoft::Gelu". Raises ValueError.
 
@@ -98,8 +106,7 @@ def read_groups(given: Any) -> list[tuple[Range, frozenset[str]]]:
     if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
         raise ValueError(f"write [[{GROUPS}]], a table each")
     for entry in given:
-        if unknown := sorted(entry.keys() - {"from", "to", "names"}):
-            raise ValueError(f"[[{GROUPS}]]: unknown {listed(unknown)}; there can be from, names, to")
+        require_keys(entry, {"from", "to", "names"}, f"[[{GROUPS}]]")
     return [(read_range(entry), read_operators(entry.get("names", []), "names")) for entry in given]
 
 
@@ -154,6 +161,8 @@ def _require_names(conditions: Iterable[Condition], operators: frozenset[str], w
         if without:
             has = ", ".join(sorted(known_names(without[0]) - {"*", "X", "Y"}))
             raise ValueError(f"{where}{listed(without)} has no '{name}'; {without[0]} has {has}")
+        if not operators and not any(name in known_names(operator) for operator in all_operators()):
+            raise ValueError(f"{where}no operator has an input, output or attribute '{name}'")
 
 
 def _require_letters(conditions: Iterable[Condition], layout: Mapping[str, int], where: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import onnx
 import onnx_ir as ir
@@ -42,6 +44,11 @@ def operators(proto: onnx.ModelProto) -> list[str]:
 def test_a_rule_that_fails_is_named_as_the_cause():
     with pytest.raises(SplitRewriteError, match=r"rules: an onnxscript rule failed \(times_one\): division by zero"):
         convert_version(source(), 13, options=Options(rules=[rule(lambda op, x, w: 1 / 0)]))
+
+
+def test_a_rule_that_would_end_the_program():
+    with pytest.raises(SplitRewriteError, match=r"rules: an onnxscript rule failed \(times_one\): 3"):
+        convert_version(source(), 13, options=Options(rules=[rule(lambda op, x, w: sys.exit(3))]))
 
 
 def test_a_rule_whose_tensor_cannot_be_written():

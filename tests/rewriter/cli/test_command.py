@@ -143,7 +143,7 @@ def test_what_keep_different_would_replace(cli_in: Cli, tmp_path: Path) -> None:
         "error: o.different.onnx: the file of --keep-different would replace INPUT, o.different.onnx; choose another name",
     )
     ended = cli_in("m.onnx", "o.onnx", "-t", "17", "--keep-different", "--no-clobber")
-    assert (ended.status, ended.err) == (2, "error: o.different.onnx: exists, and is not replaced because of --no-clobber\n")
+    assert (ended.status, ended.err) == (2, "error: o.different.onnx: exists, and no file is to be replaced (no-clobber)\n")
     Path("in").mkdir()
     for name in ("a.onnx", "a.different.onnx"):
         onnx.save(model(SPLIT), f"in/{name}")
@@ -276,7 +276,7 @@ def test_no_clobber_keeps_what_is_there(cli_in: Cli, tmp_path: Path) -> None:
     for there in ("o.onnx", "link.onnx"):
         ended = cli_in("m.onnx", there, "-t", "13", "--no-clobber")
         assert (ended.status, ended.out) == (2, "")
-        assert ended.err == f"error: {there}: exists, and is not replaced because of --no-clobber\n"
+        assert ended.err == f"error: {there}: exists, and no file is to be replaced (no-clobber)\n"
     assert Path("o.onnx").read_bytes() == b"mine"
     assert cli_in("m.onnx", "new.onnx", "-t", "13", "--no-clobber").status == 0
 

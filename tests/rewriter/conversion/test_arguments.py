@@ -97,6 +97,13 @@ def test_further_files_and_functions(tmp_path: Path) -> None:
     assert not (tmp_path / "o.onnx").exists()
 
 
+def test_options_that_contradict_each_other() -> None:
+    refused(lambda: Options(only=["split", "casts"], skip=["Split"]), ArgumentError, "only and skip both name split")
+    refused(
+        lambda: Options(minimal=True, modernize=True), ArgumentError, "minimal and modernize exclude each other: modernize changes"
+    )
+
+
 TARGETS = {
     "more digits than Python shows": (10**5000, ArgumentError, "target_opset is too large"),
     "text": ("13", TypeError, "target_opset has to be an integer or None, not '13'"),

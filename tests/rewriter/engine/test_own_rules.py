@@ -124,6 +124,10 @@ def failing(node: Node) -> None:
     raise KeyError("x")
 
 
+def leaving(node: Node) -> None:
+    raise SystemExit(3)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -139,6 +143,7 @@ def failing(node: Node) -> None:
         (from_nowhere, "wrote an invalid Elu: it reads 'nowhere', which nothing makes"),
         (from_itself, "wrote an invalid Elu: it reads 'y', which it makes itself"),
         (failing, r"failed on Relu 'n' \(main graph\): KeyError: 'x'"),
+        (leaving, r"failed on Relu 'n' \(main graph\): SystemExit: 3"),
     ],
 )
 def test_the_mistakes_of_a_rule_are_told_as_its_own(function: Callable[[Node], None], message: str) -> None:

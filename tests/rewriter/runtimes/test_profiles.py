@@ -30,7 +30,13 @@ BAD = {
     "no release": ('title = "a"', "there is no [[release]]"),
     "unknown key": (
         'title = "a"\nopsets = 3\n' + RELEASE,
-        "the file: unknown opsets; there can be aliases, all, also, chips, domains, extends",
+        "the file: unknown key 'opsets'; did you mean 'operators'? there can be aliases, all, also, chips, domains, extends",
+    ),
+    "misplaced key": ('title = "a"\nopset.max = 3\n' + RELEASE, "the file: write opset below [[release]]"),
+    "key of nothing": ('title = "a"\nrank = { Q = 3 }\n' + RELEASE, "the file: unknown key 'rank'"),
+    "name of nothing": (
+        'title = "a"\n' + RELEASE + "[all]\nrank = { Quux = 3 }",
+        "[all]: rank: no operator has an input, output or attribute 'Quux'",
     ),
     "no evidence": ('title = "a"\n[[release]]\nfrom = "1"\n', "release 1 and later: evidence is missing"),
     "contradiction": ('title = "a"\n' + RELEASE + "opset = { min = 18, max = 17 }", "min ≤ best ≤ max does not hold for 18, 17"),
@@ -46,9 +52,12 @@ BAD = {
         'title = "a"\n' + RELEASE + 'interface = { input_types_refused = ["half"] }',
         "input_types_refused has half",
     ),
-    "interface key": ('title = "a"\n' + RELEASE + "interface = { rank = 2 }", "interface: unknown rank"),
+    "interface key": ('title = "a"\n' + RELEASE + "interface = { rank = 2 }", "interface: unknown key 'rank'"),
     "groups": ('title = "a"\noperators = 2\n' + RELEASE, "write [[operators]], a table each"),
-    "groups key": ('title = "a"\n' + RELEASE + '[[operators]]\nname = ["Relu"]', "[[operators]]: unknown name"),
+    "groups key": (
+        'title = "a"\n' + RELEASE + '[[operators]]\nname = ["Relu"]',
+        "[[operators]]: unknown key 'name'; did you mean 'names'?",
+    ),
     "groups name": (
         'title = "a"\n' + RELEASE + '[[operators]]\nnames = ["Reluu"]',
         "names has Reluu, and ONNX has no such operator",
@@ -77,7 +86,7 @@ BAD = {
     "bool alias": ('title = "a"\naliases.b = true\n' + RELEASE, "aliases is not a table of names and releases"),
     "product": ('title = "a"\nproduct = 2\n' + RELEASE, "write [[product]], a table each"),
     "product title": ('title = "a"\n' + RELEASE + "[[product]]", "[[product]]: title is missing"),
-    "product key": ('title = "a"\n' + RELEASE + PRODUCT + "also = []", "product 'Board': unknown also; there can be names, "),
+    "product key": ('title = "a"\n' + RELEASE + PRODUCT + "also = []", "product 'Board': unknown key 'also'; there can be names, "),
     "product names": ('title = "a"\n' + RELEASE + PRODUCT.replace('"board"', ""), "product 'Board': names is missing, or title is"),
     "product source": ('title = "a"\n' + RELEASE + PRODUCT.replace("source", "#"), "product 'Board': source is missing"),
     "product releases": (

@@ -21,7 +21,7 @@ from library_failures import LIBRARY
 
 UNWRITABLE: dict[str, Row] = {
     "not-to-be-replaced": Row(
-        "m.onnx weights.onnx --no-clobber", "weights.onnx: exists, and is not replaced because of --no-clobber"
+        "m.onnx weights.onnx --no-clobber", "weights.onnx: exists, and no file is to be replaced (no-clobber)"
     ),
     "kept-at-a-uri": Row(
         "m.onnx s3://zoo/new/ --keep-different",

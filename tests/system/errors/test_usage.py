@@ -102,6 +102,11 @@ USAGE: dict[str, Row] = {
         module("fsspec.core"),
     ),
     "clobber-or-not": Row("--in-place --no-clobber m.onnx", "--in-place replaces files, and --no-clobber forbids that."),
+    "only-and-skip": Row("m.onnx o.onnx -t 13 --only split --skip Split", "only and skip both name split"),
+    "little-and-much": Row(
+        "m.onnx o.onnx -t 18 --minimal --modernize",
+        "minimal and modernize exclude each other: modernize changes what need not be changed",
+    ),
     "rules-no-such-word": Row(
         "--list-rules splti", "--list-rules splti: no rule has this in its line; did you mean 'Split' or 'split' or 'splits'?"
     ),
