@@ -37,3 +37,16 @@ def search_from_the_back(node: Node) -> None:
     last_index = op.Sub(size, op.int64(1))
     node.set_input(0, reversed_data)
     node.after.Sub(last_index, node.detach_output(0, "from_the_back"), output=output)
+
+
+@avoid("ArgMax without keepdims", ("ArgMax", "ArgMin"), opset=11)
+def squeeze_afterwards(node: Node) -> None:
+    """The axis is kept, and removed by a Squeeze.
+
+    It is exact for all types and lengths. A vector is left as it is: its place is a scalar.
+    """
+    if node.attr("keepdims", 1) or (node.rank() or 0) < 2:
+        return
+    axis, output = node.attr("axis", 0), node.output(0)
+    node.set_attr("keepdims", 1)
+    node.after.Squeeze(node.detach_output(0, "kept"), axes=[axis], output=output)

@@ -31,6 +31,7 @@ def strict_evaluator(more: Sequence[Any] = ()) -> Any:
         _scatter(),
         _clip(),
         _stft(),
+        _cumulative_sum(),
         _shrink(),
         _strict_power(),
         _strict_one_hot(),
@@ -199,6 +200,19 @@ def _stft() -> Any:
             return super()._run(signal[..., None] if signal.ndim == 2 else signal, *operands, **attributes)
 
     return STFT
+
+
+def _cumulative_sum() -> Any:
+    """CumSum along an axis that is a vector of one number, as exporters write it and runtimes take it: the reference refuses it."""
+    from onnx.reference.ops.op_cum_sum import CumSum as PlainCumSum
+
+    class CumSum(PlainCumSum):
+        """https://onnx.ai/onnx/operators/onnx__CumSum.html, every version."""
+
+        def _run(self, x: np.ndarray, axis: np.ndarray, exclusive: Any = None, reverse: Any = None) -> Any:
+            return super()._run(x, axis[0] if axis.shape == (1,) else axis, exclusive, reverse)
+
+    return CumSum
 
 
 def _limits(dtype: np.dtype) -> tuple[Any, Any]:

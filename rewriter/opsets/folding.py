@@ -286,6 +286,15 @@ def _trilu(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     return [np.triu(data, k) if attributes.get("upper", 1) else np.tril(data, k)]
 
 
+def _cumulative_sum(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, axis = _data(inputs), int(_data(inputs, 1).reshape(()))  # exporters write the axis as a vector, too
+    if data.dtype.kind != "i":
+        raise ValueError("no integers")
+    ordered = np.flip(data, axis) if attributes.get("reverse") else data
+    sums = np.cumsum(ordered, axis, data.dtype) - (ordered if attributes.get("exclusive") else 0)
+    return [np.flip(sums, axis) if attributes.get("reverse") else sums]
+
+
 def most_exact(dtype: np.dtype[Any]) -> float:
     """The largest number that is the same in this type and in double, in which runtimes reduce integers; infinity for floats."""
     return min(2**53 - 1, np.iinfo(dtype).max) if dtype.kind in "iu" else math.inf
@@ -363,6 +372,7 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "range": _range,
     "expand": _expand,
     "trilu": _trilu,
+    "cumsum": _cumulative_sum,
     "where": _where,
     "add": _elementwise(np.add),
     "sub": _elementwise(np.subtract),

@@ -94,6 +94,7 @@ WRITE_NOTHING = {
     "refusals.refuse",
     "optionals.keep_output",
     "sequences.keep_output",
+    "reshapes.refuse_lengths",
     "windows.refuse_disputed_padding",
 }
 """Rules that only warn or refuse: there is no graph to show."""

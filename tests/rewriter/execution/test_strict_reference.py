@@ -260,3 +260,11 @@ def test_a_real_signal_may_have_no_last_axis(onesided: int) -> None:
     frames = np.stack([x[:, start : start + 4] * window for start in (0, 3, 6)], axis=1).astype(np.float64)
     expected = np.fft.rfft(frames) if onesided else np.fft.fft(frames)
     np.testing.assert_allclose(found, np.stack([expected.real, expected.imag], axis=-1), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", ["", "<exclusive = 1>", "<reverse = 1>"])
+def test_a_sum_along_an_axis_in_a_vector(options: str) -> None:
+    """Runtimes take it as the number that it holds."""
+    proto = model(f"g (float[2,3] x, int64[1] a) => (float[2,3] y) {{ y = CumSum {options} (x, a) }}", 14)
+    feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array([-1])}
+    np.testing.assert_array_equal(strict_evaluator()(proto).run(None, feeds)[0], run(proto, feeds)[0])

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from helpers import model, run
 from onnx import TensorProto, helper
 
 from split_rewrite.rewriter.opsets.folding import evaluate
@@ -225,3 +226,21 @@ def test_of_zeros_of_both_signs_nobody_says_which_is_larger(operator: str) -> No
     zeros = [np.array([0, 1], np.float32), np.array([-0.0, 2], np.float32)]
     assert evaluate(node, zeros) is None
     assert evaluate(node, [abs(zero) for zero in zeros]) is not None
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("axis", [np.array(0), np.array([-1])], ids=["a number", "a vector"])
+def test_running_sums_of_integers(axis: np.ndarray, exclusive: int, reverse: int) -> None:
+    attributes = {"exclusive": exclusive, "reverse": reverse}
+    proto = model(
+        f"g (int64[2,3] x, int64{list(axis.shape)} a) => (int64[2,3] y) {{ y = CumSum(x, a) }}".replace("int64[]", "int64"), 14
+    )
+    proto.graph.node[0].attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+    feeds = {"x": np.array([[1, 2, 2**63 - 1], [4, 5, 6]]), "a": axis}
+    (found,) = evaluate(proto.graph.node[0], list(feeds.values())) or [None]
+    np.testing.assert_array_equal(found, run(proto, feeds)[0])
+
+
+def test_running_sums_of_floats_are_left_to_the_runtime() -> None:
+    assert evaluate(helper.make_node("CumSum", ["x", "a"], ["y"]), [np.ones(2, np.float32), np.array(0)]) is None

@@ -18,6 +18,7 @@ PROBES = [probe for probe in probes() if probe.form not in NO_FORMS]
 
 
 REFUSED = {
+    "Reshape of an open first axis to lengths for another": "the lengths 2×3×4 need a first length of 2",
     "Reduce axes as an input": "the axes are an input",
     "Reduce axes as an attribute at opset 13 to 17": "the axes are an attribute",
     "Div of integers": "it divides integers, and no other form of it is exact",
@@ -271,6 +272,11 @@ FREE = {
         "(float[N,3] x, float[N,3] z) => (float[N,3] y) { s = Shape(x) n = Cast<to=1>(s) p = ReduceMax<keepdims=0>(z) y = Div(x, p) }",
     ),
     "Div of integers of 8 bits": (13, "(int32[2] x) => (int32[2] y) { y = Div(x, x) }"),
+    "Reshape of an open first axis to lengths for another": (
+        13,
+        "(float[N,3] x) => (float[3] y) <int64[1] s = {3}> { y = Reshape(x, s) }",
+    ),
+    "ArgMax without keepdims": (13, "(float[2,3] x) => (int64[2,1] y) { y = ArgMax<axis = 1>(x) }"),
     "Unsqueeze or Squeeze of an open first axis": (
         13,
         "(float[N,3] x) => (float[N,1,3] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }",
