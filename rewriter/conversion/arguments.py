@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from ..boundary import Theirs
 from ..bridge.opening import is_of_library, is_pattern, is_pattern_set
 from ..comparison.judging.tolerance import Tolerance
 from ..engine.registry import RuleFunction
@@ -58,11 +59,22 @@ def _check_path(name: str, path: object, expected: str) -> None:
     """
     if not isinstance(path, str | os.PathLike):
         raise WrongTypeError(f"{name} has to be {expected}, not {_kind(path)}")
-    text = os.fspath(path)
+    try:
+        text = os.fspath(path)
+    except Exception as error:  # of the caller's class
+        raise WrongTypeError(f"{name} has to be {expected}, and asked for one this {_kind(path)} fails: {error}") from error
     if not isinstance(text, str):
         raise WrongTypeError(f"{name} has to be {expected}, not a path of bytes")
-    if not text or len(text) > LONGEST_PATH or "\0" in text:
+    if not text or len(text) > LONGEST_PATH or "\0" in text or not _can_be_encoded(text):
         raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
+
+
+def _can_be_encoded(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def paths(name: str, value: object) -> list[str]:
@@ -125,14 +137,16 @@ _LARGEST = 1 << 62
 
 def integer(name: str, value: object) -> int | None:
     """Return `value` as an int, and None as None. Raises TypeError for anything that is not an integer, and for a bool."""
-    if value is None:
-        return None
+    return None if value is None else _integer(name, value, "an integer or None")
+
+
+def _integer(name: str, value: object, expected: str = "an integer") -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise WrongTypeError(f"{name} has to be an integer or None, not {_shown(value)}")
+        raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:  # an array of several numbers
-        raise WrongTypeError(f"{name} has to be an integer or None, not {_kind(value)}") from None
+        raise WrongTypeError(f"{name} has to be {expected}, not {_kind(value)}") from None
     if abs(number) > _LARGEST:
         raise ArgumentError(f"{name} is too large")
     return number
@@ -236,8 +250,8 @@ def check_samples(value: object) -> None:
     check_kind("samples", value, Samples, "Samples or None")
     assert isinstance(value, Samples)
     shapes("samples.shapes", value.shapes)
-    seed = integer("samples.seed", value.seed)
-    if seed is None or seed < 0:
+    seed = _integer("samples.seed", value.seed)
+    if seed < 0:
         raise ArgumentError(f"samples.seed has to be 0 or more, not {_shown(value.seed)}")
     check_kind("samples.data", value.data, Sequence, "a sequence of samples, each a mapping of input names to arrays")
     for sample in value.data:
@@ -253,13 +267,11 @@ def integers(name: str, value: object, expected: str, one: str) -> tuple[int, ..
     """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise WrongTypeError(f"{name} has to be {expected}, not {_shown(value)}")
-    found: list[int] = []
-    for each in value:
-        number = integer(f"each {one} of {name}", each)
-        if number is None:
-            raise WrongTypeError(f"each {one} of {name} has to be an integer, not None")
-        found.append(number)
-    return tuple(found)
+    try:
+        given = list(value)
+    except Exception as error:  # of the caller's generator
+        raise Theirs(error) from None
+    return tuple(_integer(f"each {one} of {name}", each) for each in given)
 
 
 def _shown(value: object) -> str:

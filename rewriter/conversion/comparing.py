@@ -17,7 +17,7 @@ from .. import progress
 from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
-from ..errors import ArgumentError, CheckError, CompareError
+from ..errors import ArgumentError, CheckError, CompareError, listed
 from ..graph import given_types
 from ..opsets import type_protos
 from ..process.child import NONE_STARTED, no_interpreter
@@ -64,6 +64,11 @@ class Conversion(NamedTuple):
         return self.job.prepared.skeleton
 
     @property
+    def rules_of_caller(self) -> list[str]:
+        """The names of the rules of the caller that changed something."""
+        return self.job.rules_of_caller(self.converted.outcome)
+
+    @property
     def originals(self) -> list[Snapshot]:
         """The models to compare the result with: the model as it was read, and behind its repairs where that one does not run."""
         return [original for original in (self.original, self.job.prepared.repaired) if original is not None]
@@ -96,6 +101,8 @@ def _judged(conversion: Conversion, how: Comparing, options: Options, written: P
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
         wrong = conversion.corrected[0]
         what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
+        if used := conversion.rules_of_caller:
+            raise ArgumentError(f"rules: {what}, after {listed(used)}, and no comparison shows that it is right")
         advice = "correct the declaration, or let the models be compared"
         raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
     saturated = () if comparison is None else comparison.saturated
@@ -277,7 +284,8 @@ def _compare(
             break
     comparison = found[-1] if found[-1].status != "not compared" else found[0]
     if comparison.status == "different":
-        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}{_ways_on(comparison, options)}")
+        own = f"; the model was changed by {listed(used)}" if (used := conversion.rules_of_caller) else ""
+        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}{own}{_ways_on(comparison, options)}")
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     remarks = _remarks_on_repairs(conversion, found.index(comparison), found[0].reason)
@@ -303,9 +311,9 @@ def _remarks_on_saturation(conversion: Conversion, before: Sequence[str], after:
     if not nodes:
         return []
     when = "before and after the conversion" if before else "after the conversion alone"
-    listed = ", ".join(nodes[:_MOST_NAMED]) + (f" and {len(nodes) - _MOST_NAMED} more" if len(nodes) > _MOST_NAMED else "")
+    named = ", ".join(nodes[:_MOST_NAMED]) + (f" and {len(nodes) - _MOST_NAMED} more" if len(nodes) > _MOST_NAMED else "")
     message = (
-        f"onnxruntime computes {listed} wrongly, {when}: without VNNI, its kernels add "
+        f"onnxruntime computes {named} wrongly, {when}: without VNNI, its kernels add "
         "products of uint8 and int8 in 16 bits, which is too few for these numbers. Weights of 7 bits (reduce_range=True), uint8 "
         "weights, or a processor with VNNI help"
     )

@@ -174,7 +174,6 @@ def simplify(
     progress: Listener | None = None,
     name: str = "",
 ) -> ConversionResult[M]: ...
-@public
 def simplify(
     model: AnyModel,
     *,

@@ -221,11 +221,15 @@ class Job:
 
     def _blame_rules_of_caller(self, outcome: Outcome, error: CheckError) -> None:
         """Raises ArgumentError where rules of the caller changed something in the result, which failed its check with `error`."""
-        own = {rule.name for rule in self._attempts.registry if rule.of_caller}
-        used = sorted(own.intersection(change.rule for change in outcome.changes))
+        used = self.rules_of_caller(outcome)
         if used:
             complaint = str(error).partition(": ")[2].rpartition(" (")[0]
             raise ArgumentError(f"rules: the result is not valid after {listed(used)}: {complaint}") from error
+
+    def rules_of_caller(self, outcome: Outcome) -> list[str]:
+        """The names of the rules of the caller that changed something."""
+        own = {rule.name for rule in self._attempts.registry if rule.of_caller}
+        return sorted(own.intersection(change.rule for change in outcome.changes))
 
     def _remarks_on_isolation(self) -> list[Remark]:
         """A warning where onnx runs in this process although nobody asked for that."""

@@ -25,5 +25,9 @@ def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -
 
 def raise_mistake_of_caller(rule: str, node: Node, error: BaseException) -> NoReturn:
     """Raises ArgumentError: `rule`, which is the caller's, failed on `node` with `error`."""
-    what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {in_one_line(str(error))}"
+    try:
+        text = in_one_line(str(error))
+    except Exception:  # of the caller's class
+        text = "it has no text"
+    what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {text}"
     raise ArgumentError(f"rules: {rule} failed on {what}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, NotSimplified, SplitRewriteError, Unconvertible, in_one_line
+from ..errors import ArgumentError, NotSimplified, OutOfTimeError, SystemLimitError, Unconvertible, in_one_line, listed
 from ..graph.editing import Caution
 from ..graph.model import Model
 from ..opsets.ambiguity import odd_flag
@@ -17,6 +17,9 @@ from .operands import make_vectors
 from .registry import Rule
 from .selection import Selection
 from .task import Task
+
+_OF_THE_CALL = (ArgumentError, OutOfTimeError, SystemLimitError, MemoryError)
+"""What may pass through a rule of the caller without its being wrong, beside its refusals."""
 
 
 class RuleUse:
@@ -103,12 +106,13 @@ class RuleUse:
             rule.apply(node)
             return
         before = {id(made) for made in node.results() if made is not node}
+        read = [name for name in node.outputs if name and (node.graph.is_output(name) or node.graph.readers(name))]
         try:
             returned: object = rule.apply(node)
         except Unconvertible as refusal:
             refusal.reason, refusal.hint = in_one_line(str(refusal.reason)), in_one_line(str(refusal.hint or ""))
             raise
-        except (NotSimplified, SplitRewriteError, MemoryError):
+        except (NotSimplified, *_OF_THE_CALL):
             raise
         except WHATEVER_A_CALLER_RAISES as error:
             raise_mistake_of_caller(rule.name, node, error)
@@ -132,6 +136,9 @@ class RuleUse:
             )
             if mistake:
                 raise ArgumentError(f"rules: {rule.name} wrote an invalid {made.op_type}: {mistake}")
+        gone = [name for name in read if not is_defined(name)]
+        if gone:
+            raise ArgumentError(f"rules: {rule.name} left nothing that makes {listed(list(map(repr, gone)))}, which is read")
 
 
 def _excluded(name: str) -> Unconvertible:

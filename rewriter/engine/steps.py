@@ -41,7 +41,12 @@ class Steps:
             if node.removed or label_of(node.proto) != transition.op_type or node.opset not in (opset, transition.opset_after):
                 return  # gone, or on another chain now
             node.opset = opset
-        self._gate(node, step)
+        try:
+            self._gate(node, step)
+        except Unconvertible as refusal:
+            if step.rule is None or not step.rule.of_caller:
+                raise
+            raise Unconvertible(f"{refusal.reason}, and {step.rule.name} left it there", refusal.hint) from None
         node.opset = transition.opset_after
 
     def _gate(self, node: Task, step: Step) -> None:

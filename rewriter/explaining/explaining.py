@@ -10,6 +10,7 @@ from onnx import NodeProto
 
 from ..boundary import public
 from ..bridge.opening import open_model
+from ..conversion.arguments import check_path
 from ..document import Document
 from ..errors import WrongTypeError
 from ..onnx_model.protos import default_opset
@@ -82,6 +83,8 @@ def explain(text: str, model: str | os.PathLike[str] | None = None) -> Explanati
     """
     if not isinstance(text, str):
         raise WrongTypeError(f"text has to be a str, not {type(text).__name__}")
+    if model is not None:
+        check_path("model", model)
     end = text[-MOST_LETTERS:]
     places = find_messages(end)
     if not places:

@@ -14,7 +14,7 @@ from ..errors import Unconvertible
 from ..onnx_model.protos import reads
 from ..opsets.facts import GRAPH_HOLDERS
 from ..opsets.transitions import newest_opset
-from ..storage.payload import element_dtype
+from ..storage.payload import element_dtype, require_fitting_raw_data
 from ..structure.declarations import show
 from .operators import Domain, Operators
 from .scope import Scope
@@ -174,8 +174,9 @@ class Editing(Stored):
     def add_tensor(self, tensor: TensorProto) -> str:
         """Add a constant tensor that has a name already, and return the name.
 
-        The payload may stay on disk where initializers are possible.
+        The payload may stay on disk where initializers are possible. Raises InvalidModelError where it does not fit the shape.
         """
+        require_fitting_raw_data(tensor)
         return self._constant_name(self._scope.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
@@ -295,7 +296,7 @@ class Editing(Stored):
             read = next((entry.version for entry in imports if entry.domain == domain.name), domain.version)
             known = self._scope.model.domain_targets.get(domain.name, read)
             if known != domain.version:
-                needed = f"{domain.name} in version {domain.version}"
+                needed = f"{domain.name or 'ai.onnx'} in version {domain.version}"
                 raise Unconvertible(f"its form needs {needed}, and the model imports version {known}")
 
     def _require_certain(self, op_type: str, inputs: Sequence[str]) -> None:

@@ -17,6 +17,8 @@ from .site import Site
 
 _ELEMENT = re.compile(r"(\w+)(?:\[(\*|-?\d+|[A-Z])\])?")
 _TERM = re.compile(r"(?:(\w+)\.)?([A-Z]|-?\d+)")
+_ANY = "?"
+"""What stands for any length in a pattern of shapes."""
 _SAME = "="
 """What stands before the name of another operand, to which something has to be equal."""
 
@@ -263,6 +265,10 @@ class OfShape(Condition):
     def names(self) -> tuple[str, ...]:
         return (self.name, self.same) if self.same else (self.name,)
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(dim for pattern in self.patterns for dim in pattern if isinstance(dim, str) and dim != _ANY)
+
     def judge(self, site: Site) -> Finding:
         return all_of(self._judge(site, value) for value in site.values(self.name))
 
@@ -289,7 +295,7 @@ class OfShape(Condition):
         fits: list[bool | None] = []
         for dim, wanted in zip(shape, pattern, strict=True):
             size = self._wanted(site, wanted)
-            same = wanted == "?" or (dim is not None and dim == size)
+            same = wanted == _ANY or (dim is not None and dim == size)
             fits.append(same or (False if isinstance(dim, int) and isinstance(size, int) else None))
         return False if False in fits else None if None in fits else True
 
@@ -400,7 +406,7 @@ def _dimensions(given: Any, where: str) -> Iterator[Condition]:
 
 
 def _of_counts(limit: Limit, where: str) -> Limit:
-    if any(number < 0 for number in limit.numbers):
+    if limit.texts or limit.is_of_lists or any(number < 0 for number in limit.numbers):
         raise ValueError(f"{where}: write numbers from 0 on")
     return limit
 
@@ -443,7 +449,7 @@ def _static(given: Any, where: str) -> Iterator[Condition]:
 
 
 def _opset(given: Any, where: str) -> Iterator[Condition]:
-    yield OfOpset(read_limit(given, where))
+    yield OfOpset(_of_counts(read_limit(given, where), where))
 
 
 def _table(given: Any, where: str) -> Mapping[str, Any]:

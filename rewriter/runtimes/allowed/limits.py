@@ -65,10 +65,13 @@ class Limit:
 
     def _judge_set(self, value: Any, shown: str) -> Finding:
         if self.allowed is not None and not any(_equal(value, one) for one in self.allowed):
-            return against(f"{shown} is {_shown(value)}, not {' or '.join(map(_shown, self.allowed)) or 'the default'}")
+            return against(f"{shown} is {_shown(value)}, not {' or '.join(map(_shown, self.allowed)) or self._shown_nothing()}")
         if any(_equal(value, one) for one in self.refused):
             return against(f"{shown} is {_shown(value)}")
         return MET
+
+    def _shown_nothing(self) -> str:
+        return "the default" if self.may_be_absent else "left out"
 
     def _judge_range(self, value: Any, shown: str) -> Finding:
         if self.least is None and self.most is None:

@@ -47,9 +47,10 @@ def _names(op_type: str) -> Iterator[str]:
 
 @cache
 def holds_numbers(op_type: str, name: str) -> bool:
-    """Whether `name` is an attribute of numbers in each version of the operator that has it as an attribute."""
+    """Whether `name` is an attribute or an input of numbers in each version of the operator that has it."""
     kinds = {schema.attributes[name].type for schema in versions(op_type) if name in schema.attributes}
-    return bool(kinds) and kinds <= _NUMBERS
+    types = {kind for schema in versions(op_type) for given in schema.inputs if given.name == name for kind in given.types}
+    return bool(kinds or types) and kinds <= _NUMBERS and not any("string" in kind for kind in types)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import helpers
@@ -25,6 +25,8 @@ from split_rewrite.rewriter import (
     check_convertible,
     convert_file,
     convert_version,
+    convert_versions,
+    simplify,
 )
 from split_rewrite.rules import split as split_rules
 
@@ -71,11 +73,20 @@ def test_an_open_file(tmp_path: Path) -> None:
         refused(lambda: convert_version(file, 13), TypeError, "not an open file (_io.BufferedReader): pass its path")  # type: ignore[arg-type]
 
 
+class Unmounted:
+    """A path that cannot say what it is."""
+
+    def __fspath__(self) -> str:
+        raise OSError("gone")
+
+
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     refused(lambda: convert_version(tmp_path, 13), InvalidModelError, "is a folder; name the .onnx file in it")
     refused(lambda: convert_version(tmp_path / "none.onnx", 13), InvalidModelError, "none.onnx")
     refused(lambda: convert_version("m" * 1_200_000, 13), ArgumentError, "model is not a path: 'mmm")
     refused(lambda: convert_version("a\0b", 13), ArgumentError, "model is not a path")
+    refused(lambda: convert_version("a\ud800b", 13), ArgumentError, "model is not a path")
+    refused(lambda: convert_version(Unmounted(), 13), TypeError, "Unmounted fails: gone")
     refused(lambda: convert_file(b"m.onnx", "o.onnx", 13), TypeError, "source has to be a path (str or os.PathLike), not bytes")  # type: ignore[arg-type]
     refused(lambda: convert_file("m.onnx", None, 13), TypeError, "destination has to be a path (str or os.PathLike), not None")  # type: ignore[arg-type]
     refused(lambda: convert_file(large(), "o.onnx", 13), TypeError, "source has to be a path")  # type: ignore[arg-type]
@@ -102,6 +113,21 @@ def test_options_that_contradict_each_other() -> None:
     refused(
         lambda: Options(minimal=True, modernize=True), ArgumentError, "minimal and modernize exclude each other: modernize changes"
     )
+
+
+def test_what_a_generator_of_targets_raises() -> None:
+    def targets() -> Iterator[int]:
+        yield 13
+        raise KeyError("mine")
+
+    refused(lambda: convert_versions(large(), targets()), KeyError, "mine")
+
+
+def test_what_progress_raises_leaves_simplify() -> None:
+    def stop(stage: str, done: int, total: int) -> None:
+        raise KeyError("mine")
+
+    refused(lambda: simplify(large(), progress=stop), KeyError, "mine")
 
 
 TARGETS = {
@@ -151,7 +177,7 @@ def test_how_to_compare(compare: object, kind: type[Exception], message: str, tm
 OPTIONS = {
     "an opset beyond all": ({"assume_opset": 2**70}, ArgumentError, "assume_opset is too large"),
     "a negative opset": ({"assume_opset": -1}, ArgumentError, "assume_opset has to be 1 or more, not -1"),
-    "no seed": ({"samples": Samples(seed=None)}, ArgumentError, "samples.seed has to be 0 or more, not None"),  # type: ignore[arg-type]
+    "no seed": ({"samples": Samples(seed=None)}, TypeError, "samples.seed has to be an integer, not None"),  # type: ignore[arg-type]
     "no array": ({"samples": Samples(data=[{"x": [1, 2]}])}, TypeError, "samples.data for x has to be a numpy array, not list"),  # type: ignore[list-item]
     "no way to write data": (
         {"external_data": "nope"},
@@ -184,7 +210,7 @@ OPTIONS = {
         TypeError,
         "overwrite_input_shapes['x'] has to be a sequence of dimensions, not 3",
     ),
-    "dimension": ({"overwrite_input_shapes": {"x": ["N"]}}, TypeError, "has to be an integer or None, not 'N'"),
+    "dimension": ({"overwrite_input_shapes": {"x": ["N"]}}, TypeError, "has to be an integer, not 'N'"),
     "shapes": ({"overwrite_input_shapes": [1, 3]}, TypeError, "has to be a mapping of input names to dimensions, not list"),
     "declare": ({"declare": {"a": 1}}, TypeError, "declare['a'] has to be a type as in 'float[N,64]', not 1"),
     "declarations": ({"declare": "a:float"}, TypeError, "declare has to be a mapping of names of values to types, not 'a:float'"),

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from helpers import model, run
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from split_rewrite.rewriter import (
     ArgumentError,
@@ -128,6 +129,32 @@ def leaving(node: Node) -> None:
     raise SystemExit(3)
 
 
+def speechless(node: Node) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    raise Mute
+
+
+def converting(node: Node) -> None:
+    convert_version(onnx.ModelProto(), 13)
+
+
+def removing(node: Node) -> None:
+    node.remove()
+
+
+def renaming(node: Node) -> None:
+    node.set_output(0, "other")
+
+
+def half_stored(node: Node) -> None:
+    tensor = numpy_helper.from_array(np.zeros(2, np.float32), "half")
+    tensor.dims[0] = 5
+    node.become.Add(node.input(0), node.add_tensor(tensor))
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -144,6 +171,11 @@ def leaving(node: Node) -> None:
         (from_itself, "wrote an invalid Elu: it reads 'y', which it makes itself"),
         (failing, r"failed on Relu 'n' \(main graph\): KeyError: 'x'"),
         (leaving, r"failed on Relu 'n' \(main graph\): SystemExit: 3"),
+        (speechless, r"failed on Relu 'n' \(main graph\): Mute: it has no text"),
+        (converting, r"failed on Relu 'n' \(main graph\): InvalidModelError: the model states no IR version; .*"),
+        (removing, "left nothing that makes 'y', which is read"),
+        (renaming, "left nothing that makes 'y', which is read"),
+        (half_stored, r"failed on Relu 'n' \(main graph\): InvalidModelError: tensor 'half': has 8 bytes of data, but .*"),
     ],
 )
 def test_the_mistakes_of_a_rule_are_told_as_its_own(function: Callable[[Node], None], message: str) -> None:
@@ -619,3 +651,39 @@ def test_what_a_rule_says_is_one_line_of_some_hundred_characters() -> None:
 
     warnings = convert_version(model(GELU, 20), 13, compare="off", options=options(careful)).report.warnings
     assert [warning.endswith(": be careful") for warning in warnings] == [True]
+
+
+def test_the_output_of_a_function_that_a_rule_removes() -> None:
+    """onnx.checker would not see it."""
+    calls = model(
+        """<ir_version: 8, opset_import: ["" : 13, "l" : 1]>
+        g (float[2] x) => (float[2] z) { z = l.f(x) }
+        <domain: "l", opset_import: ["" : 13]> f (a) => (b) { b = Relu(a) }"""
+    )
+    with pytest.raises(ArgumentError, match=r"^rules: test_own_rules.removing left nothing that makes 'b', which is read$"):
+        convert_version(calls, 11, options=options(simplify("Relu", opset=11)(removing)))
+
+
+def test_another_shape_is_told_as_the_mistake_of_the_rule() -> None:
+    def twice(node: Node) -> None:
+        node.become.Concat(node.input(0), node.input(0), axis=0)
+
+    rule = options(simplify("Relu", opset=13)(twice))
+    with pytest.raises(
+        ArgumentError, match=r"^rules: the model declares another shape of output 'y' .*, after test_own_rules.twice"
+    ):
+        convert_version(model(RELU, 13), 13, compare="off", options=rule)
+    with pytest.raises(CompareError, match=r"Relu became Concat; the model was changed by test_own_rules.twice\. Hint"):
+        convert_version(model(RELU, 13), 13, options=rule)
+
+
+def test_a_step_that_leaves_what_the_target_lacks() -> None:
+    @downgrade("Split", 13)
+    def nothing(node: Node) -> None:
+        """It changes nothing."""
+
+    split = "g (float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2, 2}> { y, z = Split(x, s) }"
+    with pytest.raises(
+        UnconvertibleError, match=r"input 's' does not exist in the form of opset 11, and test_own_rules.nothing left it there"
+    ):
+        convert_version(model(split, 13), 11, options=options(nothing))

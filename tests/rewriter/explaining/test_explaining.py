@@ -89,3 +89,9 @@ def test_a_command_cannot_do_more_when_it_is_pasted() -> None:
     assert found is not None and found.remedy is not None
     assert found.remedy.command("$(rm x).onnx") == "split-rewrite --ir-version 8 '$(rm x).onnx' out.onnx"
     assert found.remedy.command("-v.onnx") == "split-rewrite --ir-version 8 ./-v.onnx out.onnx"
+
+
+@pytest.mark.parametrize("given", [5, b"m.onnx", onnx.ModelProto()])
+def test_a_model_that_is_no_path(given: object) -> None:
+    with pytest.raises(TypeError, match="model has to be a path"):
+        explain("Unsupported model IR version: 10, max supported IR version: 9", given)  # type: ignore[arg-type]

@@ -35,6 +35,11 @@ BAD = {
     "min": (CONV + "dim = { H = { min = '1' } }", "line 9: [[rule]]: dim: H: min has to be a number"),
     "min above max": (CONV + "dim = { H = { min = 7, max = 2 } }", "line 9: [[rule]]: dim: H: min is above max, so that nothing"),
     "negative rank": (CONV + "rank = { X = { max = -1 } }", "line 9: [[rule]]: rank: X: write numbers from 0 on"),
+    "text for a rank": (CONV + 'rank = { X = "4" }', "line 9: [[rule]]: rank: X: write numbers from 0 on"),
+    "text for an opset": (CONV + 'opset = "17"', "line 9: [[rule]]: opset: write numbers from 0 on"),
+    "text for a length": (CONV + 'dim = { C = ["a"] }', "line 9: [[rule]]: dim: C: write numbers from 0 on"),
+    "text for an input": (CONV + 'value = { B = "1" }', "line 9: [[rule]]: value: B has numbers, not '1'; words for numbers"),
+    "letter of no axis": (CONV + 'shape = { X = [[1, "Z"]] }', "line 9: [[rule]]: shape: the layout has no axis Z"),
     "negative size": (CONV + "dim = { H = [-1] }", "line 9: [[rule]]: dim: H: write numbers from 0 on"),
     "text for numbers": (
         CONV + "attr = { pads = 'power3' }",
