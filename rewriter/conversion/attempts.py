@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ import onnx
 from ...rules import static
 from ..engine import stamp
 from ..engine.conversion import Engine
+from ..engine.fitting import Plans
 from ..engine.narrow_types import FLOAT32_FOR_BFLOAT16, Wishes, widen_types
 from ..engine.outcome import Outcome
 from ..engine.registry import functions_in, registry, rules_of
@@ -57,6 +59,8 @@ class Attempts:
         self._restrictions = replace(restrictions, only_onnx=options.standard).avoiding(
             rule for rule in own if rule.kind == "avoid"
         )
+        self._plans: defaultdict[tuple[int | None, bool], Plans] = defaultdict(Plans)
+        """How nodes are written for lists of operators, by target and by whether nothing is simplified."""
         self._wishes = Wishes(FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
@@ -119,7 +123,8 @@ class Attempts:
         return specialization.specialize(model.proto, idle.keys(), kept=idle)
 
     def _engine(self, model: Model, target: int | None) -> Engine:
-        return Engine(model, target, self.registry, self._selection, self._restrictions)
+        plans = self._plans[target, self._selection.is_minimal]
+        return Engine(model, target, self.registry, self._selection, self._restrictions, plans)
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
         """Copies of `before`, which is `model` before the conversion, with functions specialized or inlined in which `outcome`

@@ -25,7 +25,7 @@ from . import unused
 from .avoidance import Avoidance
 from .changing_functions import changing_functions
 from .failures import NOT_OF_THE_RULE, raise_rule_error
-from .fitting import Fitting, Trial
+from .fitting import Fitting, Hopeless, Plans, Trial
 from .outcome import Outcome, Rewrite
 from .registry import Registry, Rule
 from .restrictions import UNRESTRICTED, Restrictions
@@ -54,7 +54,8 @@ NODES_A_STEP = 64
 class Engine(Walk):
     """Converts `model` to opset `target` by the rules of `registry`. With `target` None, each graph keeps its own opset.
 
-    `restrictions` say what the result may not contain because of the runtimes that it is for.
+    `restrictions` say what the result may not contain because of the runtimes that it is for. `plans` are those of earlier
+    conversions of the same model with all of these, which may be reused.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Engine(Walk):
         registry: Registry,
         selection: Selection,
         restrictions: Restrictions = UNRESTRICTED,
+        plans: Plans | None = None,
         trial: Trial | None = None,
     ) -> None:
         super().__init__(model)
@@ -82,7 +84,7 @@ class Engine(Walk):
         if restrictions.lists:
             ways = Ways(registry, selection, self._routes, self._steps, self._rules, self.notes)
             run = partial(_run_trial, target, registry, selection, restrictions)
-            self._fitting = Fitting(restrictions, ways, self.notes, run, trial)
+            self._fitting = Fitting(restrictions, ways, self.notes, run, plans or Plans(), trial)
 
     @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
     def run(self) -> Outcome:
@@ -299,6 +301,8 @@ class Engine(Walk):
                 step = None
             else:
                 self._rules.raise_endless(origin[0])
+        except Hopeless as refusal:
+            self.notes.block(refusal.node, step, refusal, origin)
         except Unconvertible as refusal:
             self.notes.block(node, step, _with_reason_to_stay(node, step, refusal), origin)
         except NOT_OF_THE_RULE:
@@ -339,7 +343,7 @@ def _run_trial(
     target: int | None, registry: Registry, selection: Selection, restrictions: Restrictions, model: Model, trial: Trial
 ) -> Outcome:
     """Convert a model of one node, which is to be written in the form of `trial`."""
-    return Engine(model, target, registry, selection, restrictions, trial=trial).run()
+    return Engine(model, target, registry, selection, restrictions, trial.plans, trial).run()
 
 
 def _with_reason_to_stay(node: Task, step: Step | None, refusal: Unconvertible) -> Unconvertible:

@@ -17,16 +17,18 @@ from .registry import ITSELF, Way
 from .restrictions import OperatorList, Restrictions
 from .task import Task
 from .trials import READER, Cost, cost_of, likeness, model_of
-from .ways import Ways
+from .ways import VALUE, Ways
 
 Lineage = tuple[str, ...]
-DEEPEST = 4
+DEEPEST = 5
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
 MOST_REFUSED = 3
 """The number of nodes that are refused in a trial before no forms of its other nodes are sought: one of them may still go.
 
 Those that only reshape do not count: where the nodes between them are written with fewer axes, they go.
 """
+MOST_TRIALS = 300
+"""The number of trials for one form of a node of the model. The largest that led to one took 220."""
 MOST_REASONS = 3
 """The number of other forms that a message names."""
 
@@ -39,6 +41,56 @@ class Plan(NamedTuple):
     refused: tuple[str, ...] = ()
 
 
+class Plans:
+    """The plans that were found, by what trials depend on and by lineage; refusals count for other lineages, too."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Hashable, frozenset[str]], Plan] = {}
+        self._refused: dict[Hashable, list[tuple[int, frozenset[str], Plan]]] = {}
+        self._passed_over: set[str] = set()
+        """The ways that the search under way did not try, because nodes came about by them."""
+        self._left = 0
+        """The number of trials that are left for the way of a node of the model that is being tried."""
+        self._is_cut = False
+        """Whether the search under way ended because there were none left, so that its refusal says nothing about other places."""
+
+    def begin_trial(self, lineage: Lineage) -> None:
+        """Count a trial of a node of this lineage."""
+        self._left = self._left - 1 if lineage else MOST_TRIALS
+
+    def are_spent(self, lineage: Lineage) -> bool:
+        """Whether no more trials of a node of this lineage are left."""
+        is_spent = bool(lineage) and self._left <= 0
+        self._is_cut |= is_spent
+        return is_spent
+
+    def find(self, key: Hashable, lineage: Lineage) -> Plan | None:
+        """The plan for nodes of this `key` and `lineage`, if it is known.
+
+        None was found for another lineage with as many ways left to follow, and without the ways that it could not try: none is
+        found now.
+        """
+        for depth, passed_over, plan in self._refused.get(key, ()):
+            if depth <= len(lineage) and passed_over.issubset(lineage):
+                self._passed_over |= passed_over
+                return plan
+        return self._found.get((key, frozenset(lineage)))
+
+    def search(self, key: Hashable, lineage: Lineage, passed_over: Iterable[str], search: Callable[[], Plan]) -> Plan:
+        """The plan that `search` finds, which is kept. `passed_over` are the ways that it may not try."""
+        outer, self._passed_over = self._passed_over, set(passed_over)
+        was_cut, self._is_cut = self._is_cut, False
+        plan = search()
+        inner = self._passed_over.intersection(lineage)
+        self._passed_over = outer | inner
+        if plan.way is not None:
+            self._found[key, frozenset(lineage)] = plan
+        elif not self._is_cut:
+            self._refused.setdefault(key, []).append((len(lineage), frozenset(inner), plan))
+        self._is_cut |= was_cut
+        return plan
+
+
 class Trial(NamedTuple):
     """A conversion of a model of one node, which is to be written in the form of `way`."""
 
@@ -46,7 +98,15 @@ class Trial(NamedTuple):
     lineage: Lineage
     position: int
     """The number of the node in the graph."""
-    plans: dict[Hashable, Plan]
+    plans: Plans
+
+
+class Hopeless(Unconvertible):
+    """The trial of a way made `node`, which cannot be written in a form that is allowed."""
+
+    def __init__(self, node: Task, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
 
 
 class _Against(NamedTuple):
@@ -68,13 +128,15 @@ RunTrial = Callable[[Model, Trial], Outcome]
 class Fitting:
     """The search for forms of the nodes of one model that are allowed. `plans` are shared between models of equal restrictions."""
 
-    def __init__(self, restrictions: Restrictions, ways: Ways, notes: Notes, run: RunTrial, trial: Trial | None = None) -> None:
+    def __init__(
+        self, restrictions: Restrictions, ways: Ways, notes: Notes, run: RunTrial, plans: Plans, trial: Trial | None = None
+    ) -> None:
         self._lists = restrictions.lists
         self._ways = ways
         self._notes = notes
         self._run = run
         self._trial = trial
-        self._plans: dict[Hashable, Plan] = {} if trial is None else trial.plans
+        self._plans = plans
         self._refused = 0
 
     def begin(self, node: Task) -> None:
@@ -91,7 +153,9 @@ class Fitting:
         """
         if node.wanted is not None:
             way, node.wanted = node.wanted, None
-            return self._ways.go(way, node)
+            went = self._ways.go(way, node)
+            self._require_forms(node.results() if went else ())
+            return went
         refusing = self._refusing(node)
         if not refusing:
             return self._notes.outcome.of_numbers and self._ways.assume_numbers(node)
@@ -107,6 +171,18 @@ class Fitting:
                 return True
         self._refuse(node, refusing, plan)
         return False
+
+    def _require_forms(self, made: Iterable[Task]) -> None:
+        """Raises Hopeless where a way made a node that is not allowed and has no other form, before forms of others are sought."""
+        for node in made:
+            lacking = next((each for each in self._lists if not each.has(node.op_type)), None)
+            if lacking is not None and not self._has_forms(node):
+                self._refused = MOST_REFUSED
+                raise Hopeless(node, f"{lacking.title} does not allow it: it is not among the operators")
+
+    def _has_forms(self, node: Task) -> bool:
+        """Whether a node that is not constant may be written otherwise, or be left out."""
+        return self._ways.may_go(node) or any(way != VALUE and self._may_help(way, node) for way in self._ways.of(node))
 
     def _adapt(self, node: Task, refusing: list[_Against]) -> bool:
         """Write the node for numbers alone, with fewer dimensions or on int32, where a list asks for that; True if it changed."""
@@ -181,16 +257,15 @@ class Fitting:
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
         is_lost = self._trial is not None and self._refused >= MOST_REFUSED
-        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost:
+        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost or self._plans.are_spent(node.lineage):
             return Plan()
-        ways = [way for way in self._ways.of(node) if self._may_help(way, node)]
+        helpful = [way for way in self._ways.of(node) if self._may_help(way, node)]
+        ways = [way for way in helpful if way.name not in node.lineage]  # so that no two of them follow each other for ever
         if len(ways) == 1 and not node.inputs:  # a stored value: there is nothing to choose
             return Plan(ways[0])
-        key = likeness(node)
-        if key not in self._plans:
-            self._plans[key] = Plan()  # what leads back to the node is no way
-            self._plans[key] = self._search(node, ways)
-        return self._plans[key]
+        key, passed_over = likeness(node), [way.name for way in helpful if way not in ways]
+        known = self._plans.find(key, node.lineage)
+        return known or self._plans.search(key, node.lineage, passed_over, lambda: self._search(node, ways))
 
     def _may_help(self, way: Way, node: Task) -> bool:
         """Whether the lists have the operator without which the way is of no use."""
@@ -205,6 +280,7 @@ class Fitting:
                 return Plan(refused=("the types of its inputs are unknown",))
             position = len(model.proto.graph.node) - 1 - sum(proto.domain == READER for proto in model.proto.graph.node)
             before = list(model.proto.graph.node)[:position]
+            self._plans.begin_trial(node.lineage)
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
             went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
             if not went and not (outcome.blockers and self._is_about_way(outcome.blockers[0], node)):

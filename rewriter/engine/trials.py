@@ -44,14 +44,14 @@ class Cost(NamedTuple):
 
 
 def likeness(node: Task) -> Hashable:
-    """What a trial depends on: equal for nodes that can be written in the same forms at the same cost."""
+    """What a trial depends on, beside the lineage: equal for nodes that can be written in the same forms at the same cost."""
     names = list(dict.fromkeys(filter(None, node.inputs)))
     attributes = sorted(attribute.SerializeToString(deterministic=True) for attribute in node.proto.attribute)
     read = tuple(node.is_read(index) or node.graph.is_output(name) for index, name in enumerate(node.outputs))
     results = tuple((node.type_string(name), node.shape(name)) for name in node.outputs if name)
     places = tuple(names.index(name) if name else -1 for name in node.inputs)
     operands = tuple(_known(node, name) for name in names)
-    return node.op_type, node.opset, frozenset(node.lineage), b"".join(attributes), places, operands, read, results
+    return node.op_type, node.opset, b"".join(attributes), places, operands, read, results
 
 
 def _known(node: Task, value: str) -> Hashable:

@@ -16,7 +16,8 @@ from .steps import Steps
 from .task import Task
 from .tidying import gives_its_input
 
-_VALUE = Way("expansion.constant")
+VALUE = Way("expansion.constant")
+"""The way of a node whose result is the same in every run: it is stored."""
 _NOTHING = Way("expansion.left_out")
 
 
@@ -34,18 +35,20 @@ class Ways:
         self._notes = notes
 
     def of(self, node: Task) -> Iterator[Way]:
-        """The ways to write the node, but those that it came about by, so that no two of them follow each other for ever."""
-        for way in self._all(node):
-            if way.name not in node.lineage and not self._selection.skips(way.name):
-                yield way
+        """The ways to write the node."""
+        return (way for way in self._all(node) if not self._selection.skips(way.name))
 
     def _all(self, node: Task) -> Iterator[Way]:
         if node.inputs:
-            yield _VALUE
+            yield VALUE
         yield from (Way(rule.name, rule) for rule in self._registry.expressions(node.op_type))
         if _first_version(node.op_type) > 1:
             rule = self._registry.decomposition(node.op_type)
             yield Way(f"expansion.{node.op_type}" if rule is None else rule.name)
+
+    def may_go(self, node: Task) -> bool:
+        """Whether the node may be left out."""
+        return gives_its_input(node) or self._registry.adaptation("of_numbers", node.op_type) is not None
 
     def respells(self, node: Task) -> bool:
         """Whether the conversion's options ask for rules that spell such a node otherwise, as `static` does."""
@@ -58,7 +61,7 @@ class Ways:
     def go(self, way: Way, node: Task) -> bool:
         """Write the node in the form of `way`; False where it does not have that form. Raises Unconvertible."""
         node.lineage = (*node.lineage, way.name)
-        if way == _VALUE:
+        if way == VALUE:
             return self._fold(node)
         if way.rule is not None:
             return self._rules.apply(way.rule, node)
@@ -68,9 +71,9 @@ class Ways:
         node.begin_rule(node.opset)
         if not (node.fold() or node.fold_roughly()):
             return False
-        self._notes.change(_VALUE.name, node)
+        self._notes.change(VALUE.name, node)
         if node.approximate:
-            self._notes.outcome.inexact.add(_VALUE.name)
+            self._notes.outcome.inexact.add(VALUE.name)
         node.approximate = False
         return True
 
@@ -81,7 +84,7 @@ class Ways:
         for index, value in found:
             node.set_input(index, node.op.const(value, value.dtype))
         if found:
-            self._notes.change(_VALUE.name, node)
+            self._notes.change(VALUE.name, node)
         return bool(found)
 
     def leave_out(self, node: Task) -> bool:

@@ -66,6 +66,8 @@ def with_equal_pads(node: Node) -> None:
     if weights is None:
         return
     rows = list(zip(first, last, strict=True))
+    if prod(kernel[:2]) * prod(size + abs(end - begin) for size, (begin, end) in zip(kernel[2:], rows, strict=True)) > _MOST_STORED:
+        return
     wide = np.pad(weights, [(0, 0), (0, 0), *((max(end - begin, 0), max(begin - end, 0)) for begin, end in rows)])
     node.set_input(1, node.op.const(wide, weights.dtype))
     node.set_attr("pads", [max(row) for row in rows] * 2)

@@ -44,6 +44,17 @@ def stored_in_full(node: Node) -> None:
             node.set_input(index, node.op.const(np.ascontiguousarray(np.broadcast_to(value, shape)), value.dtype))
 
 
+@express(_BROADCAST, opset=13, listed=ITSELF)
+def expanded_before(node: Node) -> None:
+    """An operand that the node spreads along some axes is expanded before."""
+    shape = node.need_shape(node.output(0))
+    if node.opset < SPREADS_BOTH or 0 in shape:
+        return
+    for index in range(len(node.inputs)):
+        if node.constant(index) is None and node.need_shape(index) != shape:
+            node.set_input(index, node.op.Expand(node.input(index), node.op.int64([*shape])))
+
+
 @express(_COMMUTATIVE, opset=13, listed=ITSELF)
 def swapped(node: Node) -> None:
     """The two operands change places."""

@@ -355,3 +355,16 @@ def along_the_second_of_four(node: Node) -> None:
     before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
     parts = [op.Reshape(name, op.int64([before, size, behind, 1])) for name, size in zip(node.inputs, sizes, strict=True)]
     node.become.Reshape(op.Concat(*parts, axis=1), op.int64([*shape]))
+
+
+@express("Concat", opset=13)
+def along_the_channels_of_an_image(node: Node) -> None:
+    """The axis becomes the second of four, what stands before it the third, by a Transpose before and one behind the node."""
+    shape, axis = node.need_shape(node.output(0)), node.attr("axis", 1) % node.need_rank()
+    sizes, op = [node.need_shape(index)[axis] for index in range(len(node.inputs))], node.op
+    before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
+    if 0 in (*shape, *sizes) or before == 1:
+        return
+    parts = [op.Reshape(name, op.int64([1, before, size, behind])) for name, size in zip(node.inputs, sizes, strict=True)]
+    joined = op.Concat(*[op.Transpose(part, perm=[0, 2, 1, 3]) for part in parts], axis=1)
+    node.become.Reshape(op.Transpose(joined, perm=[0, 2, 1, 3]), op.int64([*shape]))

@@ -108,6 +108,21 @@ def convolution_of_points(node: Node) -> None:
     node.become.Reshape(found, op.int64([rows, matrix.shape[0]]))
 
 
+@express("Gemm", opset=13, exact=False, sums=True)
+def convolution_of_points_in_a_row(node: Node) -> None:
+    """The product of several rows with a constant matrix becomes a Conv of 1×1 over an image in which the rows are pixels."""
+    weights, kind, shape = node.constant(1), node.need_elem_type(), node.need_shape(0)
+    bias = _bias(node, kind)
+    if weights is None or node.attr("alpha", 1.0) != 1 or node.attr("transA", 0) or bias is None or len(shape) != 2 or shape[0] < 2:
+        return
+    matrix = weights if node.attr("transB", 0) else weights.T
+    op, (rows, size) = node.op, shape
+    pixels = op.Reshape(op.Transpose(node.input(0), perm=[1, 0]), op.int64([1, size, 1, rows]))
+    kernel = op.const(np.ascontiguousarray(matrix)[:, :, None, None], matrix.dtype)
+    found = op.Conv(pixels, kernel, *bias, kernel_shape=[1, 1])
+    node.become.Transpose(op.Reshape(found, op.int64([matrix.shape[0], rows])), perm=[1, 0])
+
+
 def _bias(node: Node, kind: int) -> list[str] | None:
     """The bias of a Gemm as that of a Conv: none or one; None where it is no constant vector."""
     if not node.has_input(2) or node.attr("beta", 1.0) == 0:

@@ -10,6 +10,7 @@ import pytest
 from helpers import command_line, convert_version, model
 
 from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
+from split_rewrite.rewriter.engine.fitting import MOST_TRIALS, Plan, Plans
 from split_rewrite.rewriter.engine.registry import Way
 from split_rewrite.rewriter.engine.task import Task
 from split_rewrite.rewriter.engine.ways import Ways
@@ -232,6 +233,38 @@ def test_channels_are_chosen_by_a_convolution_only_where_the_list_has_one(tmp_pa
     refused(profile(tmp_path, ["Relu"]), text)
     assert "convolutions.convolution_of_chosen_channels" not in tried
     assert operators(convert(profile(tmp_path, ["Conv"]), text).model) == ["Conv"]
+
+
+def test_a_form_with_a_node_that_has_none_is_left_at_once(tmp_path: Path, tried: list[str]) -> None:
+    """The largest element would be sought in twenty ways before the Exp is reached."""
+    text = "g (float[4,8] x) => (float[4,8] y) { y = LogSoftmax (x) }"
+    message = refused(profile(tmp_path, ["Max", "MaxPool", "Reshape", "Sub", "Log", "Slice"]), text)
+    assert "not by softmaxes.logarithm_of_softmax, since its rewrite needs Exp, which is not allowed either" in message
+    assert "statistics.over_one_last_axis" not in tried
+
+
+def test_what_was_refused_behind_fewer_ways_is_refused_at_once() -> None:
+    plans, passed_over = Plans(), ["a"]
+    found = plans.search("key", ("a",), passed_over, Plan)
+    assert plans.find("key", ("a",)) is plans.find("key", ("b", "a")) is found
+    assert plans.find("key", ()) is None  # more ways may follow there
+    assert plans.find("key", ("b",)) is None  # it may try `a`
+
+
+def test_what_was_refused_for_want_of_trials_is_tried_again_elsewhere() -> None:
+    plans = Plans()
+
+    def search() -> Plan:
+        assert plans.are_spent(("a",))
+        return Plan()
+
+    plans.search("key", ("a",), [], search)
+    assert plans.find("key", ("a",)) is None
+    plans.begin_trial(())
+    assert not plans.are_spent(("a",)) and not plans.are_spent(())
+    for _ in range(MOST_TRIALS):
+        plans.begin_trial(("a",))
+    assert plans.are_spent(("a",)) and not plans.are_spent(())
 
 
 LOOP = """g (float[2] x) => (float[2] y) <int64 count = {3}, bool on = {1}> {

@@ -256,10 +256,19 @@ def test_one_channel_of_many_takes_no_square_of_their_number(tmp_path: Path) -> 
 
 def test_below_opset_10_a_slice_has_no_steps(tmp_path: Path) -> None:
     text = f"g (float[1,1,9,9] x) => (float[1,1,?,?] y) {WEIGHTS} {{ y = Conv<strides = [4, 4]>(x, w) }}"
-    with pytest.raises(rewriter.UnconvertibleError, match=r"strides is 4, not at most 2; there is no other form of this Conv"):
+    with pytest.raises(rewriter.UnconvertibleError, match=r"strides is 4, not at most 2; not by large_kernels"):
         rewriter.convert_version(model(text, 9), 9, options=for_a_list(tmp_path, ["Conv", "Slice"], STEPS_OF_TWO))
 
 
 def test_a_split_along_the_channels_needs_only_convolutions(tmp_path: Path) -> None:
     text = "g (float[1,4,5,6] x) => (float[1,1,5,6] y, float[1,3,5,6] z) <int64[2] s = {1,3}> { y, z = Split<axis = 1>(x, s) }"
     assert same_as_written(tmp_path, ["Conv"], text, IMAGES) == ["Conv", "Conv"]
+
+
+def test_a_kernel_that_would_become_large_is_left_alone(tmp_path: Path) -> None:
+    """It would have 512·512·49·49 weights."""
+    proto = model("g (float[1,512,1,1] x) => (float[1,512,H,W] y) <float[1] w = {0}> { y = Conv<pads = [48, 48, 0, 0]>(x, w) }", 13)
+    proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros((512, 512, 1, 1), np.float32), "w"))
+    options = for_a_list(tmp_path, ["Conv"], "[[rule]]\noperators = ['Conv']\nattr = { pads = [[48, 48, 48, 48]] }")
+    with pytest.raises(rewriter.UnconvertibleError, match="NPU 1 does not allow it"):
+        rewriter.convert_version(proto, 13, options=options)

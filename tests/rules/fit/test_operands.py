@@ -46,6 +46,13 @@ REWRITES = [
         "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1,2}> { y = Add(x, w) }",
         "<float[2,2] v = {1,2,1,2}> { y = Add (x, v) }",
     ),
+    (
+        "operands.expanded_before",
+        ["Mul", "Expand"],
+        "[[rule]]\noperators = ['Mul']\nshape = { A = '=B' }",
+        "g (float[1,2,3,3] x, float[1,2,1,1] z) => (float[1,2,3,3] y) { y = Mul(x, z) }",
+        "<int64[4] s = {1,2,3,3}> { wide = Expand (z, s) y = Mul (x, wide) }",
+    ),
 ]
 
 
@@ -58,10 +65,11 @@ def test_rewrites(row: Row, tmp_path: Path) -> None:
     ("rules", "text"),
     [
         ("const = ['!A', 'B']", "g (float[2] x, float[2] z) => (float[2] y) { y = Sub(x, z) }"),
+        ("shape = { A = '=B' }", "g (float[0,2] x, float[2] z) => (float[0,2] y) { y = Sub(x, z) }"),
         ("rank = { '*' = { min = 1 } }", "g (float x) => (float y) <float c = {2}> { y = Sub(x, c) }"),
         ("rank = { '*' = { min = 1 } }", "g (float[2] x, float c) => (float[2] y) { y = Sub(x, c) }"),
     ],
-    ids=["another order", "a scalar result", "an operand of run time"],
+    ids=["another order", "no elements", "a scalar result", "an operand of run time"],
 )
 def test_what_has_no_other_form(rules: str, text: str, tmp_path: Path) -> None:
     options = for_a_list(tmp_path, ["Sub"], f"[[rule]]\noperators = ['Sub']\n{rules}")

@@ -167,6 +167,24 @@ REWRITES = [
         """,
     ),
     (
+        "pieces.along_the_channels_of_an_image",
+        ["Reshape", "Concat", "Transpose"],
+        "[[rule]]\noperators = ['Concat']\nattr = { axis = [1] }\nrank = { '*' = 4 }\ndim = { 0 = [1] }",
+        "g (float[2,3,4] x, float[2,1,4] z) => (float[2,4,4] y) { y = Concat<axis = -2>(x, z) }",
+        """
+            <int64[4] v1 = {1,2,3,4}, int64[4] v2 = {1,2,1,4}, int64[3] v3 = {2,4,4}>
+            {
+             first = Reshape (x, v1)
+             second = Reshape (z, v2)
+             left = Transpose <perm = [0, 2, 1, 3]> (first)
+             right = Transpose <perm = [0, 2, 1, 3]> (second)
+             both = Concat <axis = 1> (left, right)
+             rows = Transpose <perm = [0, 2, 1, 3]> (both)
+             y = Reshape (rows, v3)
+            }
+        """,
+    ),
+    (
         "pieces.along_the_second_of_four",
         ["Reshape", "Concat"],
         "[[rule]]\noperators = ['Concat']\nattr = { axis = [1] }\nrank = { '*' = 4 }",

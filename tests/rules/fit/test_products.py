@@ -53,6 +53,22 @@ REWRITES = [
         """,
     ),
     (
+        "products.convolution_of_points_in_a_row",
+        ["Conv", "Reshape", "Transpose"],
+        "[[rule]]\noperators = ['Conv']\ndim = { 0 = [1] }",
+        "g (float[2,3] x) => (float[2,2] y) <float[3,2] w = {1,2,3,4,5,6}, float[2] c = {1,2}> { y = Gemm(x, w, c) }",
+        """
+            <int64[4] v1 = {1,3,1,2}, float[2,3,1,1] v3 = {1,3,5,2,4,6}, float[2] v4 = {1,2}, int64[2] v6 = {2,2}>
+            {
+             columns = Transpose <perm = [1, 0]> (x)
+             v2 = Reshape (columns, v1)
+             v5 = Conv <kernel_shape: ints = [1, 1]> (v2, v3, v4)
+             rows = Reshape (v5, v6)
+             y = Transpose <perm = [1, 0]> (rows)
+            }
+        """,
+    ),
+    (
         "products.convolution_of_points",
         ["Conv", "Reshape"],
         "",

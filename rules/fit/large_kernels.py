@@ -1,0 +1,110 @@
+"""Convolutions with large kernels as sums of convolutions with parts of them.
+
+https://onnx.ai/onnx/operators/onnx__Conv.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import express
+from ...rewriter.graph.node import Node
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+_MOST_PARTS = 25
+"""The number of parts of a kernel that are added."""
+
+
+class _Part(NamedTuple):
+    """What a part of the kernel takes along one axis."""
+
+    taps: slice
+    """The elements of the kernel."""
+    begin: int
+    """Where the part's first window begins in the data."""
+    end: int
+    """Where its last window ends."""
+
+
+def _parts(node: Node, axis: int, most: int) -> list[_Part]:
+    """The parts of the kernel along a spatial axis, of at most so many elements each, and nearly as long as each other."""
+    length = node.need_shape(1)[2 + axis]
+    stride, dilation, pad = (node.attr(name, [usual] * 2)[axis] for name, usual in (("strides", 1), ("dilations", 1), ("pads", 0)))
+    reach = (node.need_shape(node.output(0))[2 + axis] - 1) * stride
+    bounds = [int(bound) for bound in np.linspace(0, length, -(-length // most) + 1)]
+    return [
+        _Part(slice(first, last), first * dilation - pad, reach + (last - 1) * dilation + 1 - pad)
+        for first, last in pairwise(bounds)
+    ]
+
+
+@express("Conv", opset=13, exact=False, sums=True, listed="Slice")
+def in_parts_of_seven(node: Node) -> None:
+    """The kernel is cut into parts of up to seven elements along each axis; the results of all are added."""
+    _write_in_parts(node, 7)
+
+
+@express("Conv", opset=13, exact=False, sums=True, listed="Slice")
+def in_parts_of_three(node: Node) -> None:
+    """The kernel is cut into parts of up to three elements along each axis; the results of all are added."""
+    _write_in_parts(node, 3)
+
+
+@express("Conv", opset=13, exact=False, sums=True, listed="Slice")
+def in_single_elements(node: Node) -> None:
+    """Each element of the kernel becomes a Conv of 1×1; the results of all are added."""
+    _write_in_parts(node, 1)
+
+
+def _write_in_parts(node: Node, most: int) -> None:
+    weights, kernel, shape = node.graph.tensor(node.input(1)), node.need_shape(1), node.need_shape(0)
+    if (
+        weights is None
+        or len(shape) != 4
+        or 0 in (*shape, *node.need_shape(node.output(0)))
+        or node.need_elem_type() not in _FLOATS
+    ):
+        return
+    if node.attr("auto_pad", "NOTSET") != "NOTSET" or max(kernel[2:]) <= most:
+        return
+    places = [part for part in product(_parts(node, 0, most), _parts(node, 1, most)) if _sees_data(part, shape)]
+    if not 2 <= len(places) <= _MOST_PARTS:
+        return
+    values, op = node.const_input(1, "the kernel"), node.op
+    bias = [node.input(2)] if node.has_input(2) else []
+    results = [_part(node, shape, values, part, [] if index else bias) for index, part in enumerate(places)]
+    total = results[0]
+    for result in results[1:-1]:
+        total = op.Add(total, result)
+    node.become.Add(total, results[-1])
+
+
+def _sees_data(part: Sequence[_Part], shape: Sequence[int]) -> bool:
+    """Whether windows of the part see more than padding."""
+    return all(along.begin < length and along.end > 0 for along, length in zip(part, shape[2:], strict=True))
+
+
+def _part(node: Node, shape: Sequence[int], weights: np.ndarray, part: Sequence[_Part], bias: list[str]) -> str:
+    """The Conv with one part of the kernel, on that part of the data which its windows see."""
+    op, lengths = node.op, shape[2:]
+    starts = [max(along.begin, 0) for along in part]
+    ends = [min(along.end, length) for along, length in zip(part, lengths, strict=True)]
+    pads = [
+        *(start - along.begin for start, along in zip(starts, part, strict=True)),
+        *(along.end - end for end, along in zip(ends, part, strict=True)),
+    ]
+    data = node.input(0)
+    if [*starts, *ends] != [0, 0, *lengths]:
+        data = op.Slice(data, op.int64(starts), op.int64(ends), op.int64([2, 3]))
+    kernel = np.ascontiguousarray(weights[:, :, part[0].taps, part[1].taps])
+    settings: dict[str, Any] = {name: node.attr(name) for name in ("strides", "group") if node.has_attr(name)}
+    if node.has_attr("dilations") and max(kernel.shape[2:]) > 1:
+        settings["dilations"] = node.attr("dilations")
+    if any(pads):
+        settings["pads"] = pads
+    return op.Conv(data, op.const(kernel, weights.dtype), *bias, kernel_shape=[*kernel.shape[2:]], **settings)
