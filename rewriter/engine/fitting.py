@@ -50,17 +50,17 @@ class Plans:
         self._passed_over: set[str] = set()
         """The ways that the search under way did not try, because nodes came about by them."""
         self._left = 0
-        """The number of trials that are left for the way of a node of the model that is being tried."""
+        """The number of trials that are left within that of a node of the model."""
         self._is_cut = False
         """Whether the search under way ended because there were none left, so that its refusal says nothing about other places."""
 
-    def begin_trial(self, lineage: Lineage) -> None:
-        """Count a trial of a node of this lineage."""
-        self._left = self._left - 1 if lineage else MOST_TRIALS
+    def begin_trial(self, *, is_first: bool) -> None:
+        """Count a trial. `is_first`: it is of a node of the model, and not of one within another trial."""
+        self._left = MOST_TRIALS if is_first else self._left - 1
 
-    def are_spent(self, lineage: Lineage) -> bool:
-        """Whether no more trials of a node of this lineage are left."""
-        is_spent = bool(lineage) and self._left <= 0
+    def are_spent(self) -> bool:
+        """Whether no more trials are left within the one under way."""
+        is_spent = self._left <= 0
         self._is_cut |= is_spent
         return is_spent
 
@@ -257,7 +257,7 @@ class Fitting:
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
         is_lost = self._trial is not None and self._refused >= MOST_REFUSED
-        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost or self._plans.are_spent(node.lineage):
+        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost or (self._trial is not None and self._plans.are_spent()):
             return Plan()
         helpful = [way for way in self._ways.of(node) if self._may_help(way, node)]
         ways = [way for way in helpful if way.name not in node.lineage]  # so that no two of them follow each other for ever
@@ -280,7 +280,7 @@ class Fitting:
                 return Plan(refused=("the types of its inputs are unknown",))
             position = len(model.proto.graph.node) - 1 - sum(proto.domain == READER for proto in model.proto.graph.node)
             before = list(model.proto.graph.node)[:position]
-            self._plans.begin_trial(node.lineage)
+            self._plans.begin_trial(is_first=self._trial is None)
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
             went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
             if not went and not (outcome.blockers and self._is_about_way(outcome.blockers[0], node)):

@@ -10,6 +10,7 @@ import pytest
 from helpers import command_line, convert_version, model
 
 from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
+from split_rewrite.rewriter.engine import fitting
 from split_rewrite.rewriter.engine.fitting import MOST_TRIALS, Plan, Plans
 from split_rewrite.rewriter.engine.registry import Way
 from split_rewrite.rewriter.engine.task import Task
@@ -255,16 +256,31 @@ def test_what_was_refused_for_want_of_trials_is_tried_again_elsewhere() -> None:
     plans = Plans()
 
     def search() -> Plan:
-        assert plans.are_spent(("a",))
+        assert plans.are_spent()
         return Plan()
 
     plans.search("key", ("a",), [], search)
     assert plans.find("key", ("a",)) is None
-    plans.begin_trial(())
-    assert not plans.are_spent(("a",)) and not plans.are_spent(())
+    plans.begin_trial(is_first=True)
+    assert not plans.are_spent()
     for _ in range(MOST_TRIALS):
-        plans.begin_trial(("a",))
-    assert plans.are_spent(("a",)) and not plans.are_spent(())
+        plans.begin_trial(is_first=False)
+    assert plans.are_spent()
+    plans.begin_trial(is_first=True)
+    assert not plans.are_spent()
+
+
+@pytest.mark.parametrize("most", range(1, 40))
+def test_a_form_that_was_found_with_few_trials_left_is_written(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "MOST_TRIALS", most)
+    text = "g (float[1,1,2,3] x) => (float[1,1,4,6] y) <float[4] s = {1, 1, 2, 2}> { [up] y = Resize<mode = 'linear'>(x, , s) }".replace(
+        "'", '"'
+    )
+    name = profile(tmp_path, ["Conv", "Reshape", "Transpose"], "[[rule]]\noperators = ['Conv']\ndim = { 0 = [1] }")
+    try:
+        assert "Conv" in operators(convert(name, text).model)
+    except UnconvertibleError as refusal:
+        assert str(refusal).startswith("Resize 'up' (main graph): NPU 1 does not allow it")
 
 
 LOOP = """g (float[2] x) => (float[2] y) <int64 count = {3}, bool on = {1}> {
