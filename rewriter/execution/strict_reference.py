@@ -210,7 +210,7 @@ def _cumulative_sum() -> Any:
         """https://onnx.ai/onnx/operators/onnx__CumSum.html, every version."""
 
         def _run(self, x: np.ndarray, axis: np.ndarray, exclusive: Any = None, reverse: Any = None) -> Any:
-            return super()._run(x, axis[0] if axis.shape == (1,) else axis, exclusive, reverse)
+            return super()._run(x, axis[0] if axis.shape == (1,) else axis, exclusive=exclusive, reverse=reverse)
 
     return CumSum
 
