@@ -45,7 +45,7 @@ def squeeze_afterwards(node: Node) -> None:
 
     It is exact for all types and lengths. A vector is left as it is: its place is a scalar.
     """
-    if node.attr("keepdims", 1) or (node.rank() or 0) < 2:
+    if node.attr("keepdims", 1) or node.need_rank() < 2:
         return
     axis, output = node.attr("axis", 0), node.output(0)
     node.set_attr("keepdims", 1)

@@ -63,23 +63,7 @@ def is_worth_trying(
     ]
     if any(all(persist) for persist in persisting):
         return False
-    if len(blocked) < MOST_IN_VAIN:
-        return True
-    is_joined = any(min(blocked) < newer <= opset for newer in joined)
-    return not any(any(persist) for persist in persisting) and (is_joined or not _are_alike(opset, blocked))
-
-
-def _are_alike(opset: int, blocked: Mapping[int, Sequence[Blocker]]) -> bool:
-    """Whether lists did not allow the same nodes of the model, and no others, at all opsets tried, and each of these nodes has the
-    same form at `opset` as at one of them.
-    """
-    every = [blocker for blockers in blocked.values() for blocker in blockers]
-    places = {frozenset((blocker.where, blocker.node) for blocker in blockers) for blockers in blocked.values()}
-    if len(places) > 1 or any(each.code != code_of(_NOT_ALLOWED) or each.op_type in GRAPH_HOLDERS for each in every):
-        return False
-    if any(is_of_rewrite(each.reason.partition("; not by ")[0]) for each in every):
-        return False
-    return all(any(transitions.is_restamp(each.op_type, tried, opset) for tried in blocked) for each in every)
+    return len(blocked) < MOST_IN_VAIN or not any(any(persist) for persist in persisting)
 
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:

@@ -100,10 +100,7 @@ def convert_version(
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; OutOfTimeError; ArgumentError or
     TypeError for wrong arguments.
     """
-    arguments.check_model(model)
-    target, options = checked(target_opset, compare, options)
-    with _call(model, name, timeout, progress):
-        return ConversionResult(*driver.convert_model(model, target, compare=compare, options=options))
+    return _converted(model, target_opset, compare, options, timeout, progress, name)
 
 
 @overload
@@ -174,6 +171,7 @@ def simplify(
     progress: Listener | None = None,
     name: str = "",
 ) -> ConversionResult[M]: ...
+@public
 def simplify(
     model: AnyModel,
     *,
@@ -187,7 +185,7 @@ def simplify(
 
     Arguments and errors are those of `convert_version`.
     """
-    return convert_version(model, None, compare=compare, options=options, timeout=timeout, progress=progress, name=name)
+    return _converted(model, None, compare, options, timeout, progress, name)
 
 
 @public
@@ -298,6 +296,22 @@ def check_convertible(
     target, options = checked(target_opset, "off", options)
     with _call(model, name, timeout, progress):
         return driver.dry_run(model, target, options=options, others=others).report
+
+
+def _converted(
+    model: AnyModel,
+    target_opset: int | None,
+    compare: Comparing,
+    options: Options | None,
+    timeout: float | None,
+    progress: Listener | None,
+    name: str,
+) -> ConversionResult[Any]:
+    """The result of `convert_version`, whose arguments and errors these are."""
+    arguments.check_model(model)
+    target, options = checked(target_opset, compare, options)
+    with _call(model, name, timeout, progress):
+        return ConversionResult(*driver.convert_model(model, target, compare=compare, options=options))
 
 
 def _call(model: AnyModel, name: str, timeout: float | None, progress: Listener | None) -> AbstractContextManager[None]:

@@ -83,10 +83,10 @@ class Plans:
         plan = search()
         inner = self._passed_over.intersection(lineage)
         self._passed_over = outer | inner
-        if plan.way is not None:
-            self._found[key, frozenset(lineage)] = plan
-        elif not self._is_cut:
+        if plan.way is None and not self._is_cut:
             self._refused.setdefault(key, []).append((len(lineage), frozenset(inner), plan))
+        elif plan.way is not None or not lineage:  # equal nodes of the model have no more trials
+            self._found[key, frozenset(lineage)] = plan
         self._is_cut |= was_cut
         return plan
 

@@ -29,7 +29,8 @@ def along_one_axis(node: Node) -> None:
     rank = node.rank(0)
     if rank is None or (node.op_type.endswith("Softmax") and node.opset < _AXES_AS_THEY_ARE):
         return
-    axis = node.attr("axis", -1 if node.op_type.endswith("Softmax") else 0) % rank
+    usual = {"Concat": 1, "Split": 0}  # Concat has a default below opset 4 alone
+    axis = node.attr("axis", usual.get(node.op_type, -1)) % rank
     if _with_four_axes(node, range(len(node.inputs)) if node.op_type == "Concat" else [0]):
         node.set_attr("axis", axis + _RANK - rank)
 

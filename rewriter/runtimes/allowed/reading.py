@@ -161,8 +161,6 @@ def _require_names(conditions: Iterable[Condition], operators: frozenset[str], w
         if without:
             has = ", ".join(sorted(known_names(without[0]) - {"*", "X", "Y"}))
             raise ValueError(f"{where}{listed(without)} has no '{name}'; {without[0]} has {has}")
-        if not operators and not any(name in known_names(operator) for operator in all_operators()):
-            raise ValueError(f"{where}no operator has an input, output or attribute '{name}'")
 
 
 def _require_letters(conditions: Iterable[Condition], layout: Mapping[str, int], where: str) -> None:

@@ -130,6 +130,16 @@ def test_what_progress_raises_leaves_simplify() -> None:
     refused(lambda: simplify(large(), progress=stop), KeyError, "mine")
 
 
+def test_an_error_of_simplify_holds_no_model() -> None:
+    with pytest.raises(InvalidModelError) as caught:
+        simplify(helpers.model("g (float[2] x) => (float[2] y) { y = Foo(x) }"))
+    trace, held = caught.value.__traceback__, []
+    while trace is not None:
+        held += [value for value in trace.tb_frame.f_locals.values() if isinstance(value, onnx.ModelProto)]
+        trace = trace.tb_next
+    assert not held
+
+
 TARGETS = {
     "more digits than Python shows": (10**5000, ArgumentError, "target_opset is too large"),
     "text": ("13", TypeError, "target_opset has to be an integer or None, not '13'"),

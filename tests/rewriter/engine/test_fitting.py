@@ -261,6 +261,8 @@ def test_what_was_refused_for_want_of_trials_is_tried_again_elsewhere() -> None:
 
     plans.search("key", ("a",), [], search)
     assert plans.find("key", ("a",)) is None
+    refused = plans.search("other", (), [], lambda: search() and Plan())
+    assert plans.find("other", ()) is refused  # equal nodes of the model have no more
     plans.begin_trial(is_first=True)
     assert not plans.are_spent()
     for _ in range(MOST_TRIALS):

@@ -34,10 +34,6 @@ BAD = {
     ),
     "misplaced key": ('title = "a"\nopset.max = 3\n' + RELEASE, "the file: write opset below [[release]]"),
     "key of nothing": ('title = "a"\nrank = { Q = 3 }\n' + RELEASE, "the file: unknown key 'rank'"),
-    "name of nothing": (
-        'title = "a"\n' + RELEASE + "[all]\nrank = { Quux = 3 }",
-        "[all]: rank: no operator has an input, output or attribute 'Quux'",
-    ),
     "no evidence": ('title = "a"\n[[release]]\nfrom = "1"\n', "release 1 and later: evidence is missing"),
     "contradiction": ('title = "a"\n' + RELEASE + "opset = { min = 18, max = 17 }", "min ≤ best ≤ max does not hold for 18, 17"),
     "best outside": ('title = "a"\n' + RELEASE + "opset = { max = 17, best = 18 }", "does not hold for 18, 17"),

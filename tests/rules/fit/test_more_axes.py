@@ -74,3 +74,13 @@ def test_parts_and_what_is_joined(axis: int, tmp_path: Path) -> None:
         tmp_path, ["Split", "Concat", "Reshape"], text, {"x": np.arange(16, dtype=np.float32).reshape(4, 4)}, rules
     )
     assert {"Split", "Concat", "Reshape"} == set(written)
+
+
+def test_the_axis_that_concat_has_below_opset_4(tmp_path: Path) -> None:
+    """No runtime runs it. The rows have to stay rows."""
+    rules = "[[rule]]\noperators = ['Concat']\nrank = { '*' = 4 }\ndim = { N = [1] }"
+    options = for_a_list(tmp_path, ["Concat", "Reshape"], rules)
+    proto = model("g (float[3,3] x, float[3,3] z) => (float[3,6] y) { y = Concat(x, z) }", 3, 3)
+    result = rewriter.convert_version(proto, 3, options=options).model
+    (joined,) = (node for node in result.graph.node if node.op_type == "Concat")
+    assert [attribute.i for attribute in joined.attribute] == [3]
