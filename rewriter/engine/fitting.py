@@ -173,8 +173,11 @@ class Fitting:
         return False
 
     def _require_forms(self, made: Iterable[Task]) -> None:
-        """Raises Hopeless where a way made a node that is not allowed and has no other form, before forms of others are sought."""
-        for node in made:
+        """Raises Hopeless where a way made a node that is not allowed and has no other form, before forms of others are sought.
+
+        Stored values are always allowed.
+        """
+        for node in (each for each in made if each.inputs):
             lacking = next((each for each in self._lists if not each.has(node.op_type)), None)
             if lacking is not None and not self._has_forms(node):
                 self._refused = MOST_REFUSED
