@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, RuleError, SplitRewriteError, in_one_line
+from ..errors import ArgumentError, OutOfTimeError, RuleError, SplitRewriteError, SystemLimitError, in_one_line
 from ..graph.node import Node
 
 NOT_OF_THE_RULE = (SplitRewriteError, MemoryError, RecursionError, OSError)
 """The exceptions that may pass through a rule without its being wrong: errors with a message of their own, and limits of the
 system.
 """
+
+OF_THE_CALL = (ArgumentError, OutOfTimeError, SystemLimitError, MemoryError)
+"""What may pass through a function of the caller without its being wrong, beside the refusals of a rule."""
 
 WHATEVER_A_CALLER_RAISES = (Exception, SystemExit, GeneratorExit)
 """The exceptions that are mistakes of a caller's function: all but KeyboardInterrupt, by which a user ends the program."""

@@ -37,10 +37,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from ..cached import cached_property
-from ..errors import ArgumentError, SplitRewriteError, WrongTypeError
+from ..errors import ArgumentError, WrongTypeError
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import transitions
-from .failures import WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
+from .failures import OF_THE_CALL, WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -439,7 +439,7 @@ def _blaming(rule: Rule) -> Precondition | None:
     def condition(node: Node) -> bool:
         try:
             return when(node)
-        except SplitRewriteError:
+        except OF_THE_CALL:
             raise
         except WHATEVER_A_CALLER_RAISES as error:
             raise_mistake_of_caller(rule.name, node, error)

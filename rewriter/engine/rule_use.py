@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..errors import ArgumentError, NotSimplified, OutOfTimeError, SystemLimitError, Unconvertible, in_one_line, listed
+from ..errors import ArgumentError, NotSimplified, Unconvertible, in_one_line, listed
 from ..graph.editing import Caution
 from ..graph.model import Model
 from ..opsets.ambiguity import odd_flag
 from ..opsets.type_protos import Shape
 from ..structure import declarations
-from .failures import WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
+from .failures import OF_THE_CALL, WHATEVER_A_CALLER_RAISES, raise_mistake_of_caller
 from .forms import mistake_in, mistake_in_reads, mistake_in_types
 from .notes import Notes
 from .operands import make_vectors
 from .registry import Rule
 from .selection import Selection
 from .task import Task
-
-_OF_THE_CALL = (ArgumentError, OutOfTimeError, SystemLimitError, MemoryError)
-"""What may pass through a rule of the caller without its being wrong, beside its refusals."""
 
 
 class RuleUse:
@@ -112,7 +109,7 @@ class RuleUse:
         except Unconvertible as refusal:
             refusal.reason, refusal.hint = in_one_line(str(refusal.reason)), in_one_line(str(refusal.hint or ""))
             raise
-        except (NotSimplified, *_OF_THE_CALL):
+        except (NotSimplified, *OF_THE_CALL):
             raise
         except WHATEVER_A_CALLER_RAISES as error:
             raise_mistake_of_caller(rule.name, node, error)

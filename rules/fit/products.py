@@ -96,31 +96,33 @@ def _with_rank(node: Node, index: int, shape: tuple[int, ...], rank: int) -> str
 @express("Gemm", opset=13, exact=False, sums=True)
 def convolution_of_points(node: Node) -> None:
     """The product with a constant matrix becomes a Conv of 1×1, between Reshapes that add and remove two axes of length 1."""
-    weights, kind = node.constant(1), node.need_elem_type()
-    bias = _bias(node, kind)
-    if weights is None or node.attr("alpha", 1.0) != 1 or node.attr("transA", 0) or node.rank(0) != 2 or bias is None:
+    stored = _stored_as_points(node)
+    if stored is None:
         return
-    matrix = weights if node.attr("transB", 0) else weights.T
-    op, rows = node.op, node.need_shape(0)[0]
-    data = op.Reshape(node.input(0), op.int64([rows, matrix.shape[1], 1, 1]))
-    kernel = op.const(np.ascontiguousarray(matrix)[:, :, None, None], matrix.dtype)
-    found = op.Conv(data, kernel, *bias, kernel_shape=[1, 1])
-    node.become.Reshape(found, op.int64([rows, matrix.shape[0]]))
+    op, (rows, size), (_, width) = node.op, node.need_shape(0), node.need_shape(node.output(0))
+    found = op.Conv(op.Reshape(node.input(0), op.int64([rows, size, 1, 1])), *stored, kernel_shape=[1, 1])
+    node.become.Reshape(found, op.int64([rows, width]))
 
 
 @express("Gemm", opset=13, exact=False, sums=True)
 def convolution_of_points_in_a_row(node: Node) -> None:
     """The product of several rows with a constant matrix becomes a Conv of 1×1 over an image in which the rows are pixels."""
-    weights, kind, shape = node.constant(1), node.need_elem_type(), node.need_shape(0)
-    bias = _bias(node, kind)
-    if weights is None or node.attr("alpha", 1.0) != 1 or node.attr("transA", 0) or bias is None or len(shape) != 2 or shape[0] < 2:
+    stored = _stored_as_points(node) if node.need_shape(0)[0] != 1 else None
+    if stored is None:
         return
-    matrix = weights if node.attr("transB", 0) else weights.T
-    op, (rows, size) = node.op, shape
+    op, (rows, size), (_, width) = node.op, node.need_shape(0), node.need_shape(node.output(0))
     pixels = op.Reshape(op.Transpose(node.input(0), perm=[1, 0]), op.int64([1, size, 1, rows]))
-    kernel = op.const(np.ascontiguousarray(matrix)[:, :, None, None], matrix.dtype)
-    found = op.Conv(pixels, kernel, *bias, kernel_shape=[1, 1])
-    node.become.Transpose(op.Reshape(found, op.int64([matrix.shape[0], rows])), perm=[1, 0])
+    found = op.Conv(pixels, *stored, kernel_shape=[1, 1])
+    node.become.Transpose(op.Reshape(found, op.int64([width, rows])), perm=[1, 0])
+
+
+def _stored_as_points(node: Node) -> list[str] | None:
+    """The constant matrix and the bias of a Gemm as those of a Conv of 1×1; None where there are none."""
+    weights, bias = node.constant(1), _bias(node, node.need_elem_type())
+    if weights is None or node.attr("alpha", 1.0) != 1 or node.attr("transA", 0) or node.rank(0) != 2 or bias is None:
+        return None
+    matrix = np.ascontiguousarray(weights if node.attr("transB", 0) else weights.T)
+    return [node.op.const(matrix[:, :, None, None], matrix.dtype), *bias]
 
 
 def _bias(node: Node, kind: int) -> list[str] | None:
