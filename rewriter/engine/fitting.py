@@ -169,6 +169,9 @@ class Fitting:
             self._notes.remark("avoided", node, f"{refusing[0]}; written by {plan.way.name} ({plan.cost})")
             if self._ways.go(plan.way, node):
                 return True
+        if self._ways.narrow(node) or self._ways.count_truths(node):
+            self._notes.remark("avoided", node, str(refusing[0]))
+            return True
         self._refuse(node, refusing, plan)
         return False
 
@@ -191,8 +194,8 @@ class Fitting:
         """Write the node for numbers alone, with fewer dimensions or on int32, where a list asks for that; True if it changed."""
         if self._ways.assume_numbers(node):
             return True
-        if _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
-            return True
+        if not node.casts_back and _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
+            return True  # a Cast back goes where all that read it read the number
         return any(found.list.refuses_type(node.op_type, "int64") for found in refusing) and self._ways.narrow(node)
 
     def require_foreign(self, node: Task) -> None:

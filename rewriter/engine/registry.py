@@ -11,6 +11,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @express("Gemm", opset=13)  another form of a node, for runtimes whose list of operators does not allow it as it is
     @fewer_axes("Transpose", opset=13)   the same node with fewer dimensions, for runtimes whose list limits their number
     @in_int32("Gather", opset=13)   the same node on int32 instead of int64, for runtimes whose list does not allow int64
+    @in_floats("And", opset=13)   the same node on the floats 0 and 1 instead of bool, for runtimes whose list does not allow bool
     @of_numbers("IsNaN", opset=13)  what matters for NaN and infinities alone is left out, where a list does not allow it
     @respell("Mul", opset=20)  a node, with those before it, in another spelling that the options ask for: a Gelu for its pieces
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
@@ -56,6 +57,7 @@ Kind = Literal[
     "express",
     "fewer_axes",
     "in_int32",
+    "in_floats",
     "of_numbers",
     "respell",
     "replace",
@@ -338,6 +340,15 @@ def in_int32(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFu
     It does nothing where a number may not fit. It may put Casts around the node: one that nothing reads in the end goes.
     """
     return _register("in_int32", op_types, opset, True)
+
+
+def in_floats(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule that lets a node work on the floats 0 and 1 instead of bool, for a runtime whose list has no bool.
+
+    It is asked where no other form of the node is allowed, and does nothing where it is not sure that a number is 0 or 1. It may
+    put Casts around the node: one that nothing reads in the end goes.
+    """
+    return _register("in_floats", op_types, opset, True)
 
 
 def of_numbers(op_types: str | tuple[str, ...], *, opset: int) -> Callable[[RuleFunction], RuleFunction]:

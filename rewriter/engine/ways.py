@@ -105,6 +105,16 @@ class Ways:
         """Let the node work on int32 instead of int64; False where no rule does."""
         return self._adapt("in_int32", node)
 
+    def count_truths(self, node: Task) -> bool:
+        """Let the node work on the floats 0 and 1 instead of bool; False where no rule does."""
+        is_cast = node.op_type == "Cast"
+        is_changed = self._adapt("in_floats", node)
+        results = node.results()
+        behind = results[results.index(node) + is_cast :] if is_changed and not node.removed else []
+        for made in behind:
+            made.casts_back = made.op_type == "Cast"
+        return is_changed
+
     def assume_numbers(self, node: Task) -> bool:
         """Leave out what the node does for NaN and infinities; False where no rule does."""
         return self._adapt("of_numbers", node)

@@ -89,8 +89,21 @@ def _bounds(node: Node) -> tuple[int, int, int] | None:
     return (axis % node.need_rank(), start, stop) if stop > start else None
 
 
+_MOST_STORED = 65_536
+"""The number of indices, or of ones, that may be stored for another form of a node."""
 _MOST_COPIES = 64
 """The number of operands that a Concat of copies or of slices may have."""
+
+
+@express(("Gather", "GatherElements", "GatherND"), opset=13)
+def one_number_stored(node: Node) -> None:
+    """What takes elements of stored data that are all equal is stored, wherever it takes them."""
+    data, shape = node.constant(0), node.shape(node.output(0))
+    lengths = [length for length in shape or () if isinstance(length, int)]
+    if data is None or shape is None or len(lengths) < len(shape) or prod(lengths) > _MOST_STORED or data.dtype.kind not in "biuf":
+        return
+    if data.size and (data == data.flat[0]).all() and (data.any() or not np.signbit(data.astype(float)).any()):
+        node.give(node.op.const(np.full(lengths, data.flat[0]), data.dtype))
 
 
 @express("Gather", opset=13)
@@ -162,10 +175,6 @@ def with_narrow_bounds(node: Node) -> None:
     for index, value in values.items():
         clipped = np.where(value > _MOST, np.where(value == _LARGEST, _MOST, _MOST - 1), np.maximum(value, -_MOST - 1))  # type: ignore[operator, arg-type]
         node.set_input(index, node.op.const(clipped, TensorProto.INT32))
-
-
-_MOST_STORED = 65_536
-"""The number of indices, or of ones, that may be stored for another form of a node."""
 
 
 @express("Split", opset=13)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fitting import for_a_list, refused_for
-from helpers import model, run
+from helpers import convert_version, model, run
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from split_rewrite import rewriter
@@ -90,13 +90,13 @@ REWRITES = [
         ["MatMul", "Add", "Softmax", "MatMul"],
     ),
     (
-        "guards.constant_choice",
+        "guards.known_choice",
         ["MatMul", "Add", "Mul", "Softmax"],
         attention("m = Mul(p, scale) s = Add(mask, m)"),
         ["MatMul", "Mul", "Add", "Softmax", "MatMul"],
     ),
     (
-        "guards.constant_choice",
+        "guards.known_choice",
         ["MatMul", "Softmax"],
         attention("w = Softmax(p)"),
         ["MatMul", "Softmax", "MatMul"],
@@ -154,3 +154,84 @@ def test_infinities_count_where_no_guard_was(tmp_path: Path) -> None:
     options = for_a_list(tmp_path, [*ALLOWED, "Abs", "Max", "Min", "Neg"])
     with pytest.raises(rewriter.CompareError, match=r"output 'z' differs"):
         rewriter.convert_version(proto, options=replace(options, rules=[limited]), compare="required")
+
+
+NUMBERS = ["MatMul", "Add", "Mul", "Sub", "Relu", "Cast", "Softmax"]
+HIDING = """g (float[2,4] q, float[4,3] k, int32[2,3] m, float[3,2] v) => (float[2,2] y)
+    <float zero = {{0}}, float lowest = {{-3e38}}, float least = {{-inf}}, float large = {{inf}},
+    float[2,1,1] zeros = {{0,0}}, float[2,3] causal = {{0,-3e38,-3e38,0,0,-3e38}}> {{
+    p = MatMul(q, k) b = Cast<to = 9>(m) h = {} s = Add(p, h) w = Softmax<axis = -1>(s)
+    n = IsNaN(w) r = Where(n, {}, w) y = MatMul({}, v) }}"""
+HIDDEN_FEEDS = {
+    "q": np.array([[1, -2, 3, 0.5], [0, 1, 2, -1]], np.float32),
+    "k": np.arange(12, dtype=np.float32).reshape(4, 3) / 8,
+    "v": np.array([[1, 2], [-3, 4], [5, 6]], np.float32),
+}
+
+
+@pytest.mark.parametrize("mask", ["Where(b, zero, least)", "Where(b, least, zero)", "Where(b, zero, lowest)"])
+@pytest.mark.parametrize("hidden", [[[1, 0, 1], [0, 0, 0]], [[0, 0, 5], [1, -1, 2]]])
+def test_rows_that_a_mask_hides_at_run_time(mask: str, hidden: list[list[int]], tmp_path: Path) -> None:
+    original = model(HIDING.format(mask, "zero", "r"), 13)
+    options = for_a_list(tmp_path, NUMBERS, '[all]\ntype = { "*" = ["float", "int32"] }')
+    result = rewriter.convert_version(original, options=options, compare="required").model
+    feeds = {**HIDDEN_FEEDS, "m": np.array(hidden, np.int32)}
+    (wanted,), (found,) = run(original, feeds), run(result, feeds)
+    assert np.isfinite(wanted).all()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mask", "instead", "read"),
+    [
+        ("Where(b, zero, large)", "zero", "r"),
+        ("Where(b, least, lowest)", "lowest", "r"),
+        ("Where(b, lowest, least)", "zero", "r"),
+        ("Where(b, zero, least) p = Add(p0, causal)", "zero", "r"),
+        ("Where(b, zero, least)", "zeros", "r"),
+        ("Where(b, zero, least)", "zero", "w"),
+    ],
+)
+def test_rows_that_stay_nan_or_something_else_are_refused(mask: str, instead: str, read: str, tmp_path: Path) -> None:
+    text = HIDING.format(mask, instead, read).replace("float[2,2] y)", "float[2,2] y, float[2,3] r)")
+    original = model(text.replace("p = MatMul", "p0 = MatMul", 1) if "p0" in mask else text, 13)
+    with pytest.raises(rewriter.UnconvertibleError, match=r"Where 'h' \(main graph\): NPU 1 does not allow it"):
+        rewriter.convert_version(original, options=for_a_list(tmp_path, NUMBERS))
+
+
+def test_what_an_input_holds_is_no_stored_mask(tmp_path: Path) -> None:
+    text = """g (float[2,4] q, float[4,3] k, float[2,3] m, int64[2] l) => (float[2,3] y) <float zero = {0}> {
+        p = MatMul(q, k) h = ReverseSequence<batch_axis = 0, time_axis = 1>(m, l) s = Add(p, h) w = Softmax<axis = -1>(s)
+        n = IsNaN(w) y = Where(n, zero, w) }"""
+    message = refused_for(tmp_path, [*NUMBERS, "ReverseSequence"], model(text, 13))
+    assert "IsNaN 'n' (main graph): NPU 1 does not allow it: it is not among the operators" in message
+
+
+def test_a_mask_of_float16_leaves_no_room_for_lower_numbers(tmp_path: Path) -> None:
+    text = HIDING.format("Where(b, zero, least)", "zero", "r").replace("float", "float16")
+    for number, bits in (("-3e38", "64511"), ("-inf", "64512"), ("inf", "31744")):
+        text = text.replace(number, bits)
+    assert "Where 'h' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, NUMBERS, model(text, 13))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h = Where(b, zero, lowest) g = MatMul(h, eye) a = Add(p, g) s = Add(a, h)",
+        "h = Where(b, zero, least) s = MatMul(h, eye)",
+        'h = Where(b, zero, lowest) s = ScatterElements<reduction = "add", axis = 1>(h, first, lows)',
+        "h = Where(b, zero, least) c = Where(b2, zero, low) d = Mul(c, thousand) a = Add(p, d) s = Add(a, h)",
+        "h = Where(b, zero, lowest) c = Where(b2, zero, low) d = Mul(c, thousand) a = Add(p, d) s = Add(a, h)",
+        "h = Where(b, zero, lowest) a = Add(p, h) s = Add(a, h)",
+        "h = Where(b, zero, lowest) c = Mul(h, thousand) s = Add(p, c)",
+    ],
+)
+def test_masks_that_leave_no_numbers_together_are_guarded(body: str, tmp_path: Path) -> None:
+    text = f"""g (float[2,4] q, float[4,3] k, int32[2,3] m, int32[2,3] m2, float[3,2] v) => (float[2,2] y)
+        <float zero = {{0}}, float lowest = {{-3.4028234e38}}, float low = {{-1e29}}, float least = {{-inf}}, float thousand = {{1000}},
+        float[3,3] eye = {{1,0,0,0,1,0,0,0,1}}, int64[2,1] first = {{0,0}}, float[2,1] lows = {{-3e38,-3e38}}> {{
+        p = MatMul(q, k) b = Cast<to = 9>(m) b2 = Cast<to = 9>(m2) {body} w = Softmax<axis = -1>(s)
+        n = IsNaN(w) r = Where(n, zero, w) y = MatMul(r, v) }}"""
+    for allowed, rules in ((NUMBERS, '[all]\ntype = {{ "*" = ["float", "int32"] }}'), ([*NUMBERS, "Where", "ScatterElements"], "")):
+        with pytest.raises(rewriter.UnconvertibleError, match=r"IsNaN 'n' \(main graph\): NPU 1 does not allow it"):
+            convert_version(model(text, 18), 18, options=for_a_list(tmp_path, allowed, rules.format()))

@@ -55,6 +55,17 @@ REWRITES = [
             }
         """,
     ),
+    (
+        "int32.moved_or_compared",
+        ["Cast", "Add", "Mul", "CumSum", "Equal"],
+        """g (int64[3] i) => (float[3] y) <int64 c = {1}, int32 z = {0}> {
+            b = Equal(i, c) n = Cast<to = 7>(b) t = CumSum(n, z) m = Mul(t, n) s = Add(m, c) y = Cast<to = 1>(s) }""",
+        """
+            <int32 one = {1}, int32 z = {0}> {
+                b = Equal (i, one) n = Cast <to = 6> (b) t = CumSum (n, z) m = Mul (t, n) s = Add (m, one) y = Cast <to = 1> (s)
+            }
+        """,
+    ),
 ]
 
 

@@ -64,6 +64,13 @@ REWRITES = [
         """,
     ),
     (
+        "pieces.one_number_stored",
+        ["Add"],
+        "",
+        "g (float[2] x, int64[2] i) => (float[2] y) <float[3] k = {5,5,5}> { t = GatherElements(k, i) y = Add(x, t) }",
+        "<float[2] k = {5,5}> { y = Add (x, k) }",
+    ),
+    (
         "pieces.slices_at_the_indices",
         ["Slice", "Reshape"],
         "",
