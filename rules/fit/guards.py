@@ -14,8 +14,8 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import of_numbers
 from ...rewriter.graph.node import Node
-from ...rewriter.opsets import facts
-from ..shared.magnitudes import data_of, magnitude, moves_alone
+from ..shared.magnitudes import magnitude
+from ..shared.moves import adds_zeros, moved
 
 _LAST_AXIS_IS_DEFAULT = 13
 """The opset from which on Softmax works along one axis, by default the last."""
@@ -89,9 +89,10 @@ def _hides_or_adds(reader: Node, name: str, depth: int = _DEEPEST) -> bool:
     stored, maker = reader.constant(name), reader.maker(name)
     if stored is not None:
         return depth < _DEEPEST and bool(((np.abs(stored) <= _LARGE) | np.isneginf(stored)).all())
-    if maker is None or not depth or not moves_alone(maker) or facts.of(maker.op_type).has("fills") or len(maker.outputs) > 1:
+    if maker is None or not depth or adds_zeros(maker) or len(maker.outputs) > 1:
         return False
-    return all(_hides_or_adds(maker, maker.input(index), depth - 1) for index in data_of(maker))
+    data = moved(maker)
+    return bool(data) and all(_hides_or_adds(maker, maker.input(index), depth - 1) for index in data)
 
 
 def _moved_again(node: Node, reader: Node, name: str, change: Callable[[np.ndarray], np.ndarray]) -> str:
@@ -100,7 +101,7 @@ def _moved_again(node: Node, reader: Node, name: str, change: Callable[[np.ndarr
     if stored is not None or maker is None:
         return node.op.const(change(np.asarray(stored)), TensorProto.FLOAT)
     inputs = [*maker.inputs]
-    for index in data_of(maker):
+    for index in moved(maker):
         inputs[index] = _moved_again(node, maker, inputs[index], change)
     attributes = {attribute.name: maker.attr(attribute.name) for attribute in maker.proto.attribute}
     return getattr(node.op, maker.op_type)(*inputs, opset=maker.opset, **attributes)

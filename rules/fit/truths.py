@@ -12,7 +12,8 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import EVERY_OPERATOR, in_floats
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ...rewriter.opsets.facts import Kind, Role, Work
+from ...rewriter.opsets.facts import Role
+from ..shared.moves import adds_zeros, moved
 from ..shared.truths import as_float, equal_to_zero, is_counted, is_zero_or_one, number, opposite, other_than_zero
 from ..shared.whole_numbers import bounds
 
@@ -26,12 +27,9 @@ _NEAR = 2**23
 @in_floats(EVERY_OPERATOR, opset=13)
 def moved_as_numbers(node: Node) -> None:
     """A node that moves truths moves the numbers, and what comes out is cast to bool."""
-    fact = facts.of(node.op_type)
-    if fact.kind is not Kind.MOVES or fact.work is not Work.MOVES or fact.has("fills") or node.has_attr("reduction"):
-        return
-    data = [index for index in range(len(node.inputs)) if Role.DATA in fact.role(index) and node.has_input(index)]
+    data, fact = moved(node), facts.of(node.op_type)
     chooses = any(Role.OPERAND in fact.role(index) for index in range(len(node.inputs)))
-    if not data or chooses or not all(is_counted(node, node.input(index)) for index in data):
+    if not data or chooses or adds_zeros(node) or not all(is_counted(node, node.input(index)) for index in data):
         return
     for index in data:
         node.set_input(index, _as_float(node, index))

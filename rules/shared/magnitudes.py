@@ -9,7 +9,8 @@ from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ...rewriter.opsets.facts import Kind, Role, Work
+from ...rewriter.opsets.facts import Kind, Work
+from .moves import moved
 from .whole_numbers import bounds
 
 _FACTORS = 2
@@ -20,19 +21,6 @@ _OF_A_PRODUCT = 1e20
 """How far from 0 the numbers of a product are taken to be."""
 _OF_A_HALF_PRODUCT = 2.0**13
 """The same for float16."""
-
-
-def data_of(node: Node) -> list[int]:
-    """The operands whose elements come out as they are."""
-    fact = facts.of(node.op_type)
-    return [index for index in range(len(node.inputs)) if Role.DATA in fact.role(index)]
-
-
-def moves_alone(node: Node) -> bool:
-    """Whether all elements of the node's results are elements of its data, or 0."""
-    fact = facts.of(node.op_type)
-    is_move = fact.kind is Kind.MOVES and fact.work is Work.MOVES
-    return is_move and node.attr("reduction", "none") == "none" and bool(data_of(node))
 
 
 def magnitude(reader: Node, name: str, depth: int = _DEEPEST) -> float:
@@ -47,8 +35,8 @@ def magnitude(reader: Node, name: str, depth: int = _DEEPEST) -> float:
     fact = facts.of(maker.op_type)
     if fact.kind is Kind.CONTRACTS:
         return _of_product(maker, depth)
-    if moves_alone(maker):
-        return max(magnitude(maker, maker.input(index), depth - 1) for index in data_of(maker))
+    if data := moved(maker):
+        return max(magnitude(maker, maker.input(index), depth - 1) for index in data)
     if fact.kind is not Kind.ELEMENTWISE or fact.work is not Work.WRAPS:
         return inf
     operands = [magnitude(maker, operand, depth - 1) for operand in maker.inputs]
@@ -77,8 +65,7 @@ def _may_hold_more(reader: Node, name: str, most: float, depth: int) -> bool:
         return _of_stored(stored) > most
     if maker is None or not depth:
         return False
-    if moves_alone(maker):
-        operands = [maker.input(index) for index in data_of(maker)]
-    else:
-        operands = maker.inputs if facts.of(maker.op_type).kind is Kind.ELEMENTWISE else []
+    operands = [maker.input(index) for index in moved(maker)]
+    if facts.of(maker.op_type).kind is Kind.ELEMENTWISE:
+        operands = maker.inputs
     return any(_may_hold_more(maker, operand, most, depth - 1) for operand in operands if operand)

@@ -12,8 +12,9 @@ from onnx import TensorProto, helper
 
 from ...rewriter.graph.node import Node
 from ...rewriter.opsets import facts
-from ...rewriter.opsets.facts import Kind, Role, Work
+from ...rewriter.opsets.facts import Kind
 from .integers import BITS, UNSIGNED
+from .moves import adds_zeros, moved
 
 _MOST_NODES = 64
 """The number of nodes back to which a value is followed."""
@@ -93,8 +94,8 @@ class _Search:
         fact = facts.of(maker.op_type)
         if fact.kind is Kind.CASTS and maker.op_type == "Cast":
             return self.of(maker, maker.input(0))
-        if fact.kind is Kind.MOVES and fact.work is Work.MOVES and not maker.subgraphs():
-            return self._of_moved(maker, fact)
+        if data := moved(maker):
+            return None if adds_zeros(maker) else self._of_moved(maker, data)
         if maker.op_type == "CumSum":
             return self._of_totals(maker)
         if fact.kind is not Kind.ELEMENTWISE:
@@ -119,15 +120,12 @@ class _Search:
         exact = holds(maker.elem_type())
         return total if exact is not None and exact.low <= total.low and total.high <= exact.high else None
 
-    def _of_moved(self, maker: Node, fact: facts.Fact) -> Bounds | None:
-        """The bounds of all that the node may copy. What fills the rest, as the zeros of a Pad, is not known here."""
-        if fact.has("fills") or maker.attr("reduction", "none") != "none":
+    def _of_moved(self, maker: Node, data: list[int]) -> Bounds | None:
+        """The bounds of all that the node may copy."""
+        known = [each for each in (self.of(maker, maker.input(index)) for index in data) if each is not None]
+        if len(known) < len(data):
             return None
-        data = [maker.input(index) for index in range(len(maker.inputs)) if Role.DATA in fact.role(index)]
-        known = [self.of(maker, name) for name in data]
-        if not known or any(each is None for each in known):
-            return None
-        return Bounds(min(each.low for each in known if each), max(each.high for each in known if each))
+        return Bounds(min(each.low for each in known), max(each.high for each in known))
 
 
 def _of_stored(value: np.ndarray) -> Bounds | None:
