@@ -13,6 +13,7 @@ from ..engine.restrictions import Restrictions
 from ..errors import Blocker
 from ..opsets import transitions
 from ..opsets.facts import GRAPH_HOLDERS
+from ..opsets.transitions import schema_at
 from .options import joining_rules
 
 if TYPE_CHECKING:
@@ -56,22 +57,45 @@ def is_worth_trying(
         return True
     if restrictions.lists and opset < OLDEST_OF_LISTS and any(tried >= OLDEST_OF_LISTS for tried in blocked):
         return False
-    persisting = [
-        [_persists(blocker, tried, opset) for blocker in blockers]
-        for tried, blockers in blocked.items()
-        if not any(tried < newer <= opset for newer in joined)
-    ]
+    alike = {tried: found for tried, found in blocked.items() if not any(tried < newer <= opset for newer in joined)}
+    persisting = [[_persists(blocker, tried, opset) for blocker in found] for tried, found in alike.items()]
     if any(all(persist) for persist in persisting):
         return False
-    return len(blocked) < MOST_IN_VAIN or not any(any(persist) for persist in persisting)
+    if len(blocked) < MOST_IN_VAIN:
+        return True
+    return not any(any(persist) for persist in persisting) and not _is_rewritten_in_vain(alike, opset)
+
+
+def _is_rewritten_in_vain(blocked: Mapping[int, Sequence[Blocker]], opset: int) -> bool:
+    """Whether a node was refused at two opsets for what it becomes there, which it seems to become at `opset`, too."""
+    met: set[Blocker] = set()
+    for tried, blockers in blocked.items():
+        found = {blocker for blocker in blockers if is_of_rewrite(blocker.reason) and _is_of_runtime(blocker)}
+        found = {blocker for blocker in found if all(_is_same(op_type, tried, opset) for op_type in _named(blocker))}
+        if met & found:
+            return True
+        met |= found
+    return False
+
+
+def _is_same(op_type: str, tried: int, opset: int) -> bool:
+    """Whether neither opset has the operator, or both in the same form."""
+    return schema_at(op_type, max(tried, opset)) is None or transitions.is_restamp(op_type, tried, opset)
 
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:
     """Whether the blocker, met at opset `tried`, is certain to be in the way at `opset`, too."""
+    if not _is_of_runtime(blocker) or is_of_rewrite(blocker.reason):
+        return False
+    return all(transitions.is_restamp(op_type, tried, opset) for op_type in _named(blocker))
+
+
+def _is_of_runtime(blocker: Blocker) -> bool:
+    """Whether the runtime is the reason, at whatever opset, for a node without graphs, which a rule may write out."""
     is_of_runtime = blocker.code == code_of(_NOT_ALLOWED) or blocker.code.startswith(_WRONG)
-    if not is_of_runtime or blocker.op_type in GRAPH_HOLDERS or is_of_rewrite(blocker.reason):
-        return False
-    if "opset" in blocker.reason:  # a form that is wrong at some opsets only
-        return False
-    named = {blocker.op_type, *re.findall(r"\w+", blocker.reason)} & transitions.all_operators()
-    return all(transitions.is_restamp(op_type, tried, opset) for op_type in named)
+    return is_of_runtime and blocker.op_type not in GRAPH_HOLDERS and "opset" not in blocker.reason
+
+
+def _named(blocker: Blocker) -> frozenset[str]:
+    """The operator of the node, and those that the reason names."""
+    return transitions.all_operators() & {blocker.op_type, *re.findall(r"\w+", blocker.reason)}

@@ -222,7 +222,7 @@ class Engine(Walk):
         node.waits = results[:1] != [node]
         for each in results:
             if each is not node:
-                each.lineage, each.generation = node.lineage, node.generation + 1
+                each.lineage, each.generation, each.in_vain = node.lineage, node.generation + 1, node.in_vain
         return results[::-1]
 
     def _replace(self, node: Task, origin: tuple[str, str]) -> list[Task]:
@@ -297,6 +297,8 @@ class Engine(Walk):
                     return True
                 step = route.step
                 self._steps.take(node, step)
+                if self._fitting is not None:
+                    self._fitting.require_pieces(node)
                 made = made or node.op_type != op_type or node.has_company
                 step = None
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from onnx import NodeProto, TensorProto
@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
-from ..opsets import facts
+from ..opsets import facts, transitions
 from .notes import Notes
 from .outcome import Outcome, Remark
 from .registry import ITSELF, Way
@@ -20,6 +20,7 @@ from .trials import READER, Cost, cost_of, likeness, model_of
 from .ways import VALUE, Ways
 
 Lineage = tuple[str, ...]
+_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
 DEEPEST = 5
 """The number of ways that may follow each other: a form whose nodes are not allowed either, and so on."""
 MOST_REFUSED = 3
@@ -104,8 +105,8 @@ class Trial(NamedTuple):
 class Hopeless(Unconvertible):
     """The trial of a way made `node`, which cannot be written in a form that is allowed."""
 
-    def __init__(self, node: Task, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, node: Task, reason: str, hint: str = "") -> None:
+        super().__init__(reason, hint)
         self.node = node
 
 
@@ -154,7 +155,7 @@ class Fitting:
         if node.wanted is not None:
             way, node.wanted = node.wanted, None
             went = self._ways.go(way, node)
-            self._require_forms(node.results() if went else ())
+            self._require_forms(node, node.results() if went else ())
             return went
         refusing = self._refusing(node)
         if not refusing:
@@ -175,16 +176,44 @@ class Fitting:
         self._refuse(node, refusing, plan)
         return False
 
-    def _require_forms(self, made: Iterable[Task]) -> None:
-        """Raises Hopeless where a way made a node that is not allowed and has no other form, before forms of others are sought.
-
-        Stored values are always allowed.
+    def _require_forms(self, node: Task, made: Sequence[Task]) -> None:
+        """Raises Hopeless where a way wrote `node` as nodes of which one is no operator of a list and cannot be written otherwise,
+        before forms of others are sought. Stored values are always allowed.
         """
-        for node in (each for each in made if each.inputs):
-            lacking = next((each for each in self._lists if not each.has(node.op_type)), None)
-            if lacking is not None and not self._has_forms(node):
-                self._refused = MOST_REFUSED
-                raise Hopeless(node, f"{lacking.title} does not allow it: it is not among the operators")
+        lacking = [each for each in made if each.inputs and not all(found.has(each.op_type) for found in self._lists)]
+        for each in lacking:
+            each.lineage = node.lineage
+        hopeless = next((each for each in lacking if not self._has_forms(each)), None)
+        hopeless = hopeless or next((each for each in lacking if self._is_final(each) and self.plan(each).way is None), None)
+        if hopeless is not None:
+            self._refused = MOST_REFUSED
+            title = next(found.title for found in self._lists if not found.has(hopeless.op_type))
+            raise Hopeless(hopeless, f"{title} does not allow it: it is not among the operators")
+
+    def require_pieces(self, node: Task) -> None:
+        """Raises Hopeless where a rule made a node of the model into several, of which one is no operator of a list and cannot be
+        written otherwise, before forms of the others are sought.
+        """
+        pieces = node.results() if self._trial is None and not node.in_vain else []
+        for piece in pieces if len(pieces) > 1 else ():
+            is_lacking = piece.inputs and not all(each.has(piece.op_type) or each.may_stay for each in self._lists)
+            plan = self.plan(piece) if is_lacking and self._is_final(piece) else None
+            if plan is None or plan.way is not None:
+                continue
+            node.in_vain = True  # as those that stand in its place will be
+            try:
+                self._refuse(piece, self._refusing(piece), plan)
+            except Unconvertible as refusal:
+                raise Hopeless(piece, refusal.reason, refusal.hint) from None
+
+    def _is_final(self, node: Task) -> bool:
+        """Whether a node stays until a form of it is found: one of floats, which the target has as it is, and that may not go."""
+        if facts.of(node.op_type).word("merges"):
+            return False
+        kinds = {node.elem_type(name) for name in (*node.inputs, *node.outputs) if name}
+        if not kinds <= _FLOATS or not transitions.is_restamp(node.op_type, node.opset, node.scope.target):
+            return False
+        return not self._ways.may_go(node) and not _has_too_many_axes(node, self._refusing(node))
 
     def _has_forms(self, node: Task) -> bool:
         """Whether a node that is not constant may be written otherwise, or be left out."""
@@ -262,8 +291,8 @@ class Fitting:
 
     def plan(self, node: Task) -> Plan:
         """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
-        is_lost = self._trial is not None and self._refused >= MOST_REFUSED
-        if len(node.lineage) >= DEEPEST or node.subgraphs() or is_lost or (self._trial is not None and self._plans.are_spent()):
+        is_lost = self._trial is not None and (self._refused >= MOST_REFUSED or self._plans.are_spent())
+        if is_lost or node.in_vain or len(node.lineage) >= DEEPEST or node.subgraphs():
             return Plan()
         helpful = [way for way in self._ways.of(node) if self._may_help(way, node)]
         ways = [way for way in helpful if way.name not in node.lineage]  # so that no two of them follow each other for ever

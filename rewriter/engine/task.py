@@ -23,7 +23,7 @@ _OPTIONAL = OpSchema.FormalParameterOption.Optional
 class Task(Node):
     """A node, with what the engine asks about it and does to it. The nodes that rules make beside it are of the same class."""
 
-    __slots__ = ("avoided", "casts_back", "generation", "kept", "lineage", "settled", "waits", "wanted")
+    __slots__ = ("avoided", "casts_back", "generation", "in_vain", "kept", "lineage", "settled", "waits", "wanted")
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         super().__init__(proto, scope, opset, source_index)
@@ -41,6 +41,8 @@ class Task(Node):
         """Whether nodes that a rule put before this one are at work."""
         self.casts_back = False
         """Whether the node makes a bool of a number, since a list of operators does not allow bool where it is made."""
+        self.in_vain = False
+        """Whether a node that was made together with this one is refused, so that no other form of this one is sought."""
         self.wanted: Way | None = None
         """The way in which the node is to be written, for a trial."""
 

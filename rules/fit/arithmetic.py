@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
-from ..shared.error_function import END, quotient
+from ..shared.error_function import END, quotient, tangent
 
 _DTYPES = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.DOUBLE: np.float64}
 
@@ -267,6 +267,17 @@ def added_one_by_one(node: Node) -> None:
 def quotient_in_float(node: Node) -> None:
     """A quotient of two polynomials in float, which is right to about six digits."""
     if node.need_elem_type() == TensorProto.FLOAT:
-        op = node.op
-        limited = op.Clip(node.input(0), op.const(-END, np.float32), op.const(END, np.float32))
-        node.give(quotient(node, limited, np.float32))
+        node.give(quotient(node, _limited(node), np.float32))
+
+
+@express("Erf", opset=13, exact=False)
+def tangent_in_float(node: Node) -> None:
+    """The hyperbolic tangent of a polynomial in float, which is right to about six digits."""
+    if node.need_elem_type() == TensorProto.FLOAT:
+        node.give(tangent(node, _limited(node)))
+
+
+def _limited(node: Node) -> str:
+    """The input where the error function is not yet 1 in float, and else the nearest number where it is."""
+    op = node.op
+    return op.Clip(node.input(0), op.const(-END, np.float32), op.const(END, np.float32))

@@ -74,6 +74,22 @@ def with_equal_pads(node: Node) -> None:
     node.set_attr("kernel_shape", [*wide.shape[2:]])
 
 
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def square_kernel(node: Node) -> None:
+    """A kernel that is longer along one axis of an image gets zeros at the end of the other, where the padding grows as well."""
+    kernel, steps, pads = node.need_shape(1), node.attr("dilations", [1, 1]), node.attr("pads", [0] * 4)
+    missing = [max(kernel[2:]) - size for size in kernel[2:]]
+    if len(missing) != 2 or not any(missing) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    weights = node.constant(1) if prod(kernel[:2]) * max(kernel[2:]) ** 2 <= _MOST_STORED else None
+    if weights is None:
+        return
+    wide = np.pad(weights, [(0, 0), (0, 0), *((0, size) for size in missing)])
+    node.set_input(1, node.op.const(wide, weights.dtype))
+    node.set_attr("kernel_shape", [*wide.shape[2:]])
+    node.set_attr("pads", [*pads[:2], *(pad + size * step for pad, size, step in zip(pads[2:], missing, steps, strict=True))])
+
+
 @express(("Conv", "AveragePool"), opset=13, exact=False, sums=True)
 def padded_with_zeros(node: Node) -> None:
     """A Pad goes before the node, which has no padding of its own then. That of an average has to count."""
@@ -109,16 +125,22 @@ def _pad_before(node: Node, value: float = 0) -> None:
 
 @express("Gather", opset=13, exact=False, sums=True, zeros=True, listed="Conv")
 def convolution_of_chosen_channels(node: Node) -> None:
-    """Channels of images at constant places come from a Conv of 1×1 with a weight of 1 for each of them, and zeros."""
+    """Constant places along an axis, which become channels, come from a Conv of 1×1 with a weight of 1 for each, and zeros."""
     shape, places, kind = node.need_shape(0), node.constant(1), node.need_elem_type()
-    if len(shape) != 4 or 0 in shape or node.attr("axis", 0) not in (1, -3) or kind not in _FLOATS:
+    if 0 in shape or kind not in _FLOATS or places is None:
         return
-    count = shape[1]
-    if places is None or places.ndim != 1 or not 0 < places.size <= _MOST_STORED // count or abs(places + 0.5).max() > count:
+    axis = node.attr("axis", 0) % len(shape)
+    count, places = shape[axis], places.reshape(-1)
+    if not 0 < places.size <= _MOST_STORED // count or abs(places + 0.5).max() > count:
         return
     chosen = np.zeros([places.size, count, 1, 1])
     chosen[np.arange(places.size), places] = 1
-    node.become.Conv(node.input(0), node.op.const(chosen, kind), kernel_shape=[1, 1])
+    op, weights = node.op, node.op.const(chosen, kind)
+    if (len(shape), axis, node.need_rank(1)) == (4, 1, 1):
+        node.become.Conv(node.input(0), weights, kernel_shape=[1, 1])
+        return
+    pixels = op.Reshape(node.input(0), op.int64([prod(shape[:axis]), count, prod(shape[axis + 1 :]), 1]))
+    node.become.Reshape(op.Conv(pixels, weights, kernel_shape=[1, 1]), op.int64([*node.need_shape(node.output(0))]))
 
 
 @express("ConvTranspose", opset=13, exact=False, sums=True)

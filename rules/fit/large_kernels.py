@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Conv.html
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -59,6 +60,46 @@ def in_parts_of_three(node: Node) -> None:
 def in_single_elements(node: Node) -> None:
     """Each element of the kernel becomes a Conv of 1×1; the results of all are added."""
     _write_in_parts(node, 1)
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def in_overlapping_parts_of_seven(node: Node) -> None:
+    """The kernel becomes two parts of seven elements along an axis that has more, of which those that overlap are zeros in one."""
+    _write_in_overlapping_parts(node, 7)
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def in_overlapping_parts_of_three(node: Node) -> None:
+    """The kernel becomes two parts of three elements along an axis that has more, of which those that overlap are zeros in one."""
+    _write_in_overlapping_parts(node, 3)
+
+
+def _write_in_overlapping_parts(node: Node, most: int) -> None:
+    """Parts at both ends of the kernel see all of the data, with less padding at one end of it, so that nothing is cut off."""
+    weights, kernel = node.graph.tensor(node.input(1)), node.need_shape(1)
+    longer = [length - most for length in kernel[2:]]
+    if weights is None or not 0 < max(longer) <= most or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return
+    count = len(longer)
+    reach = [max(more, 0) * step for more, step in zip(longer, node.attr("dilations", [1] * count), strict=True)]
+    pads = node.attr("pads", [0] * 2 * count)
+    if node.need_elem_type() not in _FLOATS or any(pad < more for pad, more in zip(pads, reach * 2, strict=True)):
+        return
+    values, op = node.const_input(1, "the kernel"), node.op
+    results: list[str] = []
+    for places in product(*((False, True) if more > 0 else (False,) for more in longer)):
+        taps = [slice(more, None) if is_last else slice(most) for is_last, more in zip(places, longer, strict=True)]
+        part = values[(..., *taps)].copy()
+        for axis, (is_last, length) in enumerate(zip(places, kernel[2:], strict=True), 2):
+            if is_last:
+                part[(slice(None),) * axis + (slice(2 * most - length),)] = 0
+        cut = [more * is_last for is_last, more in zip(places, reach, strict=True)]
+        cut += [more * (not is_last) for is_last, more in zip(places, reach, strict=True)]
+        settings: dict[str, Any] = {name: node.attr(name) for name in ("strides", "dilations", "group") if node.has_attr(name)}
+        bias = node.inputs[2:] if not results else []
+        settings |= {"kernel_shape": [*part.shape[2:]], "pads": [pad - less for pad, less in zip(pads, cut, strict=True)]}
+        results.append(op.Conv(node.input(0), op.const(part, part.dtype), *bias, **settings))
+    node.give(functools.reduce(op.Add, results))
 
 
 def _write_in_parts(node: Node, most: int) -> None:

@@ -1,4 +1,4 @@
-"""The error function as a quotient of polynomials. https://onnx.ai/onnx/operators/onnx__Erf.html"""
+"""The error function by polynomials. https://onnx.ai/onnx/operators/onnx__Erf.html"""
 
 from __future__ import annotations
 
@@ -22,6 +22,22 @@ _LOWER = (
 
 The relative error is at most 1.7e-10.
 """
+
+
+_OF_TANH = (
+    *(1.12837925, 0.102769862, -0.000195281549, -0.000614846667),
+    *(8.46012464e-05, -4.79581092e-06, 2.77171344e-08, 5.41567226e-09),
+)
+"""The coefficients of the powers of x² in artanh(erf(x)) / x up to `END`, fitted by weighted least squares.
+
+Computed in float32, the hyperbolic tangent of x times this polynomial is at most 1.5e-7 from the error function.
+"""
+
+
+def tangent(node: Node, x: str) -> str:
+    """The error function of `x`, which is float32 and between -4 and 4, as the hyperbolic tangent of a polynomial."""
+    op = node.op
+    return op.Tanh(op.Mul(x, _polynomial(node, op.Mul(x, x), _OF_TANH, np.float32)))
 
 
 def quotient(node: Node, x: str, kind: type[np.floating[Any]]) -> str:

@@ -39,7 +39,7 @@ MODELS = {
     ),
     "picked": (
         "g (float[4,6] x) => (float[2,6] y) <int64[2] i = {0, 3}> { t = Gather(x, i) s = Shape(t) y = Reshape(t, s) }",
-        {"transformer", "web"},
+        {"cnn", "transformer", "web"},
     ),
     "open": ("g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }", set()),
 }

@@ -39,7 +39,7 @@ def blocker(op_type: str, reason: str = "a runtime does not allow it: it is open
         (10, blocker("Range")),  # there was none
         (9, blocker("Reshape", "a runtime does not allow it: it follows Slice")),  # whose bounds were attributes
         (17, blocker("Split", transition="19→18")),  # a rule may choose another way for another target
-        (17, blocker("Shape", "its rewrite needs Slice: a runtime does not allow it: …")),
+        (17, blocker("ReduceSum", "its rewrite needs ReduceMean: a runtime does not allow it: …")),
         (17, blocker("Scan")),  # it may be unrolled
         (17, blocker("Input", "the model's input is float4e2m1, which does not exist before opset 23")),
     ],
@@ -86,6 +86,16 @@ def test_what_cannot_do_is_tried_thrice_for_the_fewest_blockers() -> None:
     found = [blocker("Shape"), blocker("ReduceMean")]
     assert is_worth_trying(17, {19: found, 18: found}, LISTED)
     assert not is_worth_trying(17, {20: found, 19: found, 18: found}, LISTED)
+
+
+NEEDS_SQRT = blocker("LayerNormalization", "its rewrite needs Sqrt: NPU 1 does not allow it: it is not among the operators")
+
+
+def test_what_becomes_the_same_nodes_there_is_tried_thrice_and_met_twice() -> None:
+    assert is_worth_trying(15, {16: [NEEDS_SQRT], 18: [blocker("Split")], 19: [blocker("Split")]}, LISTED)
+    assert is_worth_trying(14, {16: [NEEDS_SQRT], 15: [NEEDS_SQRT]}, LISTED)
+    assert not is_worth_trying(14, {18: [blocker("Split")], 16: [NEEDS_SQRT], 15: [NEEDS_SQRT]}, LISTED)
+    assert is_worth_trying(17, {12: [NEEDS_SQRT], 16: [NEEDS_SQRT], 15: [NEEDS_SQRT]}, LISTED)  # which has the operator
 
 
 @pytest.fixture

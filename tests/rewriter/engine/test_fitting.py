@@ -244,6 +244,19 @@ def test_a_form_with_a_node_that_has_none_is_left_at_once(tmp_path: Path, tried:
     assert "statistics.over_one_last_axis" not in tried
 
 
+def test_a_node_whose_pieces_cannot_all_be_written_is_refused_before_they_are(tmp_path: Path, tried: list[str]) -> None:
+    text = "g (float[4,8] x, float[8] s) => (float[4,8] y) { [norm] y = LayerNormalization (x, s) }"
+    four_axes = "[[rule]]\noperators = ['Sub']\nrank = { A = 4 }"
+    name = profile(tmp_path, ["Add", "Sub", "Mul", "ReduceMean", "Div", "Reshape"], four_axes)
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(text, 17), 16, options=Options(for_runtimes=[name]))
+    first = caught.value.blockers[0]
+    reason = "its rewrite needs Sqrt: NPU 1 does not allow it: it is not among the operators"
+    assert (first.op_type, first.node, first.reason.partition(";")[0]) == ("LayerNormalization", "norm", reason)
+    assert "arithmetic.power_of_one_half" in tried
+    assert not any(name.startswith("more_axes") for name in tried)
+
+
 def test_what_was_refused_behind_fewer_ways_is_refused_at_once() -> None:
     plans, passed_over = Plans(), ["a"]
     found = plans.search("key", ("a",), passed_over, Plan)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fitting import ZEROS, Row, assert_fits, refused_for, same_as_written
-from helpers import model
+from fitting import ZEROS, Row, assert_fits, for_a_list, refused_for, same_as_written
+from helpers import convert_version, model, run
 from onnx import numpy_helper
 
 REWRITES = [
@@ -331,6 +333,35 @@ REWRITES = [
         """,
     ),
     (
+        "arithmetic.tangent_in_float",
+        ["Clip", "Mul", "Add", "Tanh"],
+        "",
+        "g (float[2] x) => (float[2] y) { y = Erf(x) }",
+        """
+            <float low = {-4}, float high = {4}, float c7 = {5.4156724e-09}, float c6 = {2.7717135e-08}, float c5 = {-4.795811e-06}, float c4 = {8.460125e-05}, float c3 = {-0.00061484665}, float c2 = {-0.00019528155}, float c1 = {0.10276986}, float c0 = {1.1283792}>
+            {
+             v = Clip (x, low, high)
+             s = Mul (v, v)
+             m7 = Mul (c7, s)
+             s6 = Add (m7, c6)
+             m6 = Mul (s6, s)
+             s5 = Add (m6, c5)
+             m5 = Mul (s5, s)
+             s4 = Add (m5, c4)
+             m4 = Mul (s4, s)
+             s3 = Add (m4, c3)
+             m3 = Mul (s3, s)
+             s2 = Add (m3, c2)
+             m2 = Mul (s2, s)
+             s1 = Add (m2, c1)
+             m1 = Mul (s1, s)
+             s0 = Add (m1, c0)
+             t = Mul (v, s0)
+             y = Tanh (t)
+            }
+        """,
+    ),
+    (
         "arithmetic.quotient_in_float",
         ["Clip", "Mul", "Add", "Div"],
         "",
@@ -455,6 +486,15 @@ def test_a_reciprocal_that_is_infinite_is_refused(tmp_path: Path, allowed: list[
 def test_a_divisor_of_float16_that_is_computed_is_refused(tmp_path: Path) -> None:
     proto = model("g (float16[2] x, float16[2] d) => (float16[2] y) { y = Div(x, d) }", 13)
     assert "Div" in refused_for(tmp_path, ["Mul", "Reciprocal"], proto)
+
+
+@pytest.mark.parametrize("allowed", [["Tanh"], ["Sigmoid", "Sub"]])
+def test_the_error_function_by_a_tangent_is_right_to_six_digits(allowed: list[str], tmp_path: Path) -> None:
+    options = replace(for_a_list(tmp_path, ["Clip", "Mul", "Add", *allowed]), verify=False)
+    x = np.append(np.linspace(-9, 9, 100_001), [np.inf, -np.inf, np.nan]).astype(np.float32)
+    result = convert_version(model(f"g (float[{x.size}] x) => (float[{x.size}] y) {{ y = Erf(x) }}", 13), 13, options=options).model
+    wanted = [math.erf(value) for value in x.tolist()]
+    np.testing.assert_allclose(run(result, {"x": x})[0], wanted, rtol=0, atol=4e-7)
 
 
 @pytest.mark.parametrize(("low", "high"), [("1e-12", "1"), ("1e-7", "1"), ("0", "1e9"), ("-3e38", "3e38"), ("-65504", "65504")])

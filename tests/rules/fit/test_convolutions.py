@@ -117,6 +117,35 @@ REWRITES = [
         "<float[2,3,1,1] w = {0,0,1,1,0,0}> { y = Conv <kernel_shape = [1, 1]> (x, w) }",
     ),
     (
+        "convolutions.convolution_of_chosen_channels",
+        ["Conv", "Reshape"],
+        "",
+        "g (float[2,3,2] x) => (float[2,3,1] y) <int64[1] i = {-1}> { y = Gather<axis = 2>(x, i) }",
+        """<float[1,2,1,1] w = {0,1}, int64[4] pixels = {6,2,1,1}, int64[3] shape = {2,3,1}> {
+            all = Reshape (x, pixels)
+            found = Conv <kernel_shape = [1, 1]> (all, w)
+            y = Reshape (found, shape)
+        }""",
+    ),
+    (
+        "convolutions.convolution_of_chosen_channels",
+        ["Conv", "Reshape"],
+        "",
+        "g (float[3,2] x) => (float[2] y) <int64 i = {1}> { y = Gather<axis = 0>(x, i) }",
+        """<float[1,3,1,1] w = {0,1,0}, int64[4] pixels = {1,3,2,1}, int64[1] shape = {2}> {
+            all = Reshape (x, pixels)
+            found = Conv <kernel_shape = [1, 1]> (all, w)
+            y = Reshape (found, shape)
+        }""",
+    ),
+    (
+        "convolutions.square_kernel",
+        ["Conv"],
+        "[[rule]]\noperators = ['Conv']\nattr = { kernel_shape = [[2, 2]] }",
+        "g (float[1,1,4,4] x) => (float[1,1,3,4] y) <float[1,1,2,1] w = {1,2}> { y = Conv<dilations = [1, 2]>(x, w) }",
+        "<float[1,1,2,2] v = {1,0,2,0}> { y = Conv <dilations = [1, 2], kernel_shape = [2, 2], pads = [0, 0, 0, 2]> (x, v) }",
+    ),
+    (
         "convolutions.every_second_pixel",
         ["Conv", "Slice"],
         STEPS_OF_TWO,
