@@ -98,10 +98,13 @@ def reduce_booleans_as_numbers(node: Node) -> None:
 def reduce_integers_as_double(node: Node) -> None:
     """Integers of types that opset 28 removes are reduced in double and cast back.
 
-    onnxruntime 1.32 has no kernel for ReduceLogSumExp of opset 28, and computes its formula as it stands.
+    onnxruntime 1.32 has no kernel for ReduceLogSumExp of opset 28, and computes its formula as it stands. Of integers it cuts the
+    exponentials, which nothing specifies.
     """
     kind = node.elem_type()
     if node.op_type == "ReduceLogSumExp":
+        if kind is not None and kind not in ANY_FLOATING:
+            raise Unconvertible(f"{node.op_type} of {type_name(kind)}: no specification says how the exponentials are rounded")
         node.caution(
             "onnxruntime 1.32 has no kernel for it at opset 28, and gives infinity where an exponential is beyond its type"
         )

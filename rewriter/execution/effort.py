@@ -30,6 +30,8 @@ _ELEMENTS: Mapping[Kind, float] = {Kind.NORMALIZES: 4.0, Kind.RESAMPLES: 30.0, K
 _TERM = 0.1
 """For each product that onnxruntime adds up."""
 _REFERENCE_ELEMENT, _REFERENCE_TERM = 20.0, 2.0
+_SLOW = ("slow-before-1.22", "slow") if onnx.__version__.startswith(("1.17", "1.18", "1.19", "1.20", "1.21")) else ("slow",)
+"""The words of an operator for what onnx.reference takes for each element of the output, the first of which holds."""
 _TURNS = 3
 """The turns of a body whose number is not stated."""
 _LONG = 1 << 20
@@ -163,7 +165,7 @@ class _Count:
         fact = facts.of(node.op_type, node.domain)
         size = max(made, largest if fact.kind is not Kind.MOVES else 0.0)
         here = size * _ELEMENTS.get(fact.kind, _ELEMENT)
-        there = made * float(fact.word("slow") or 0) + size * _REFERENCE_ELEMENT
+        there = made * float(next(filter(None, map(fact.word, _SLOW)), 0)) + size * _REFERENCE_ELEMENT
         terms = made * self._terms(node, fact.kind)
         return _NODE + here + terms * _TERM, _REFERENCE_NODE + there + terms * _REFERENCE_TERM
 

@@ -215,8 +215,8 @@ _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "classifies", "only-reshapes", "may-draw"),
     *("to-integers", "multiplies", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
-    *("length", "whole", "not-negative", "moved-past", "misinferred", "slow", "shapes", "type-of", "untold-type", "no-kernel"),
-    *("inferred-as", "spreads", "squares", "alike", "fills", "blocks", "pieces"),
+    *("length", "whole", "not-negative", "moved-past", "misinferred", "shapes", "type-of", "untold-type", "no-kernel"),
+    *("inferred-as", "spreads", "squares", "alike", "fills", "blocks", "pieces", "slow", "slow-before-1.22"),
 })  # fmt: skip
 
 

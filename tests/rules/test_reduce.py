@@ -188,6 +188,15 @@ def test_a_logarithm_of_integers_over_no_axes_is_refused(operator: str, kind: st
     assert "no specification says how the logarithm is rounded" in refusal(model(text, opset=18), 17)
 
 
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 28, reason="the installed onnx has no opset 28")
+@pytest.mark.parametrize("kind", ["int32", "uint64"])
+def test_a_logarithm_of_exponentials_of_integers_is_refused(kind: str) -> None:
+    """onnxruntime computes the exponentials as integers, and gives 4 for some whose result is 5.05."""
+    text = f"g ({kind}[N] x) => ({kind}[1] y) {{ y = ReduceLogSumExp (x) }}"
+    reason = f"ReduceLogSumExp of {kind}: no specification says how the exponentials are rounded"
+    assert reason in refusal(model(text, opset=18), 28)
+
+
 @pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMin"])
 @pytest.mark.parametrize("target", [12, 13, 18])
 def test_an_axis_of_a_scalar_is_taken_at_opset_11(operator, target):
@@ -228,8 +237,8 @@ REWRITES = [
         "reduce.reduce_integers_as_double",
         27,
         28,
-        "g (int32[2,3] x) => (int32[1,1] y) { y = ReduceLogSumExp (x) }",
-        "{ v1 = Cast <to = 11> (x) v2 = ReduceLogSumExp (v1) y = Cast <to = 6> (v2) }",
+        "g (int32[2,3] x) => (int32[1,1] y) { y = ReduceLogSum (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = ReduceLogSum (v1) y = Cast <to = 6> (v2) }",
     ),
 ]
 
