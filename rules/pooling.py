@@ -133,14 +133,16 @@ def drop_windows_behind_the_input(node: Node) -> None:
 
     With auto_pad=SAME it is removed: the output has the length ceil(length / stride) in any case, and onnx infers another length
     below 22. Refused together with dilations, for which runtimes pad differently. With auto_pad=VALID it is removed where it adds
-    no window. It is exact for all types.
+    no window, and refused where it adds one behind the input beside another. It is exact for all types.
     """
     if is_same_padded(node) and node.attr("ceil_mode", 0):
         if _is_dilated(node):
             _axes(node)  # refuses automatic padding
-        node.pop_attr("ceil_mode")
+        _drop_ceil_mode(node)
     if _rounds_up_in_vain(node):
-        node.pop_attr("ceil_mode")
+        _drop_ceil_mode(node)
+    elif _adds_windows_behind(node):
+        _axes(node)  # refuses automatic padding
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
@@ -170,11 +172,20 @@ def _rounds_up_in_vain(node: Node) -> bool:
 
     There the specification does not round up, but runtimes do. Both agree if rounding up adds only windows behind the input.
     """
+    axes = _valid_axes_rounding_up(node)
+    return bool(axes) and all(axis.windows_with_data == axis.windows_rounding_down for axis in axes)
+
+
+def _adds_windows_behind(node: Node) -> bool:
+    """Whether ceil_mode adds windows that start behind the input, together with auto_pad=VALID."""
+    return any(axis.windows_with_data != axis.windows for axis in _valid_axes_rounding_up(node))
+
+
+def _valid_axes_rounding_up(node: Node) -> list[Axis]:
+    """The spatial axes of a node with ceil_mode and auto_pad=VALID; none of others, or where a length is unknown."""
     if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "VALID":
-        return False
-    if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
-        return False
-    return all(axis.windows_with_data == axis.windows_rounding_down for axis in _axes_by_pads(node))
+        return []
+    return _axes_by_pads(node) if all(isinstance(node.dimension(axis), int) for axis in _spatial(node)) else []
 
 
 def _spatial(node: Node) -> range:
@@ -239,10 +250,16 @@ def _drop_dilations_of_one(node: Node) -> None:
 def _round_down_if_asked(node: Node) -> None:
     """Replace ceil_mode=1 by padding, where the node has it."""
     if not node.attr("ceil_mode", 0) or is_same_padded(node) or _rounds_up_in_vain(node):
-        node.pop_attr("ceil_mode")  # there are as many windows either way
+        _drop_ceil_mode(node)  # there are as many windows either way
         return
     _axes_with_data(node, may_drop=True)
     _round_down(node)
+
+
+def _drop_ceil_mode(node: Node) -> None:
+    """Remove ceil_mode, with which the kernel for averages adds in another order."""
+    node.approximate = node.approximate or (node.op_type == "AveragePool" and node.attr("ceil_mode", 0) == 1)
+    node.pop_attr("ceil_mode")
 
 
 def _axes_with_data(node: Node, may_drop: bool = False) -> list[Axis]:
@@ -269,8 +286,7 @@ def _round_down(node: Node) -> None:
         begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]
     if any(end >= axis.kernel for end, axis in zip(ends, axes, strict=True)):
         raise Unconvertible("without ceil_mode its dilations need padding as long as the kernel, which runtimes refuse")
-    node.pop_attr("ceil_mode")
-    node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
+    _drop_ceil_mode(node)
     if counts_padding:
         _pad_before(node)
     node.set_attr("pads", begins + ends)
