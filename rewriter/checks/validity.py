@@ -46,6 +46,12 @@ def check_source(opset: int, of: str = "the model") -> None:
         raise InvalidModelError(f"{of}'s opset {opset} is unknown: {_known_opsets(opset)}")
 
 
+def check_assumed(opset: int) -> None:
+    """Raises ArgumentError where the installed onnx does not know the opset that the user says the model has."""
+    if opset > newest_opset():
+        raise ArgumentError(f"--assume-opset {opset}: {_known_opsets(opset)}")
+
+
 def check_target(opset: int) -> None:
     """Raises ArgumentError where the installed onnx does not know the requested opset."""
     if not 1 <= opset <= newest_opset():

@@ -16,6 +16,7 @@ from ..bridge.opening import AnyModel
 from ..errors import CompareError, UnconvertibleError
 from ..progress import Listener
 from ..report.report import Report
+from ..report.summary import in_a_line
 from ..storage import NamedFile
 from . import arguments, driver
 from .options import Comparing, Options, checked, checked_each
@@ -34,11 +35,7 @@ class ConversionResult(NamedTuple, Generic[M]):
     report: Report
 
     def __repr__(self) -> str:
-        report = self.report
-        name = f"{report.name!r}, " if report.name else ""
-        what = f"opset {report.source_opset} to {report.target_opset}, {len(report.changes):,} changes"
-        warnings = f", {len(report.warnings):,} warnings" if report.warnings else ""
-        return f"<ConversionResult: {name}{type(self.model).__name__}, {what}{warnings}>"
+        return f"<ConversionResult: {type(self.model).__name__}, {in_a_line(self.report)}>"
 
 
 @overload

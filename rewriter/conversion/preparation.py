@@ -111,6 +111,8 @@ def prepare(
 def _assume(proto: onnx.ModelProto, options: Options) -> list[Change]:
     """Give the model the opset and the IR version that the user says it has."""
     declared = proto.ir_version
+    if options.assume_opset is not None:
+        validity.check_assumed(options.assume_opset)
     stamp.assume(proto, options.assume_opset, options.ir_version)
     changes = []
     if proto.ir_version != declared:

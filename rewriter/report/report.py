@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..document import Document
 from .data import ReportData
-from .summary import summary, verdict
+from .summary import in_a_line, summary, verdict
 
 
 class Report(ReportData):
@@ -18,6 +18,9 @@ class Report(ReportData):
         from .json_document import document_of
 
         return document_of(self)
+
+    def __repr__(self) -> str:
+        return f"<Report: {in_a_line(self)}>"
 
     def __str__(self) -> str:
         """The report as a short table."""

@@ -122,6 +122,9 @@ USAGE: dict[str, Row] = {
     "opset-of-a-newer-onnx": Row("young.onnx o.onnx", f"the model's opset 99 is unknown: {KNOWN} (a newer onnx may know it)"),
     "opset-no-number": Row("m.onnx o.onnx --opset abc", "expected a number or 'latest', not 'abc'"),
     "assumed-opset-0": Row("m.onnx o.onnx --assume-opset 0", "0 is not in the range x>=1."),
+    "assumed-opset-of-a-newer-onnx": Row(
+        "m.onnx o.onnx --assume-opset 99", f"--assume-opset 99: {KNOWN} (a newer onnx may know it)"
+    ),
     "ml-opset-too-new": Row(
         "m.onnx o.onnx --ml-opset 99",
         f"--ml-opset 99: the installed onnx {onnx.__version__} knows ai.onnx.ml 1 to {onnx.helper.VERSION_TABLE[-1][3]}",
