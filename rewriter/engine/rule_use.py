@@ -68,6 +68,7 @@ class RuleUse:
         node.changed |= before
         if changed:
             self.require(rule.name)
+        if changed or (before and node.approximate):  # the node computes otherwise, and an earlier rule claims that it does not
             self._notes.change(rule.name, node, op_type, needed=needed)
             self._notes.outcome.of_numbers |= rule.kind == "of_numbers"
             self._notes.outcome.zeros |= rule.zeros
@@ -75,7 +76,7 @@ class RuleUse:
                 self._notes.outcome.inexact.add(rule.name)
                 self._notes.outcome.sums |= rule.sums
                 self._notes.outcome.steps |= rule.steps or node.rounds
-        node.approximate = node.rounds = False
+            node.approximate = node.rounds = False
         return changed
 
     def raise_left_in_place(self, rule: Rule, op_type: str) -> NoReturn:

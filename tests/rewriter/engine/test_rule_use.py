@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from helpers import convert_version, model
 
+from split_rewrite import rewriter
 from split_rewrite.rewriter import Options, UnconvertibleError
 
 pytestmark = pytest.mark.quick
@@ -30,6 +32,21 @@ def test_an_exact_rule_is_not_listed() -> None:
         model("g (float[4] x) => (float[2] a, float[2] b) { a, b = Split<num_outputs = 2>(x) }", 18), 13
     ).report
     assert (report.applied, report.inexact, report.sums) == ({"split.spell_out_parts": 1}, set(), False)
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 25, reason="the installed onnx has no Attention-25")
+def test_another_kernel_counts_for_a_node_that_an_exact_rule_changed() -> None:
+    """The numbers of heads go at 24. At 25, where runtimes have another kernel, nothing is left to change."""
+    heads = "float[1,2,3,4]"
+    text = f"g ({heads} q, {heads} k, {heads} v) => ({heads} y) {{ y = Attention<q_num_heads = 0>(q, k, v) }}"
+    report = convert_version(model(text, 23, 10), 25).report
+    assert (set(report.applied), report.inexact) == (
+        {"attention.causal_with_a_past", "attention.masked_rows"},
+        {"attention.masked_rows"},
+    )
+    assert rewriter.convert_version(model(text, 23, 10), 25, compare="required").report.comparison is not None
+    untouched = model(text.replace("<q_num_heads = 0>", ""), 23, 10)
+    assert not convert_version(untouched, 25).report.applied
 
 
 def test_a_rule_that_is_excluded_and_needed_is_a_refusal() -> None:
