@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from onnx import NodeProto, TensorProto
 from ..errors import Blocker, Unconvertible
 from ..graph.model import Model
 from ..onnx_model.protos import label_of, shown_name
-from ..opsets import facts, transitions
+from ..opsets import facts
 from .notes import Notes
 from .outcome import Outcome, Remark
 from .registry import ITSELF, Way
@@ -30,6 +31,10 @@ Those that only reshape do not count: where the nodes between them are written w
 """
 MOST_TRIALS = 300
 """The number of trials for one form of a node of the model. The largest that led to one took 220."""
+AS_MUCH_AS_A_TRIAL = 1 << 20
+"""The bytes that take as long to store as another trial takes."""
+MOST_STORED = 1 << 28
+"""The bytes that the models of trials may store before those that are no longer used are freed."""
 MOST_REASONS = 3
 """The number of other forms that a message names."""
 
@@ -54,10 +59,21 @@ class Plans:
         """The number of trials that are left within that of a node of the model."""
         self._is_cut = False
         """Whether the search under way ended because there were none left, so that its refusal says nothing about other places."""
+        self._stored = 0
+        """The bytes that models of trials have stored since unused ones were last collected."""
 
     def begin_trial(self, *, is_first: bool) -> None:
         """Count a trial. `is_first`: it is of a node of the model, and not of one within another trial."""
         self._left = MOST_TRIALS if is_first else self._left - 1
+
+    def end_trial(self, model: Model) -> None:
+        """Count a trial that stores much as several, and free the memory of earlier ones, whose models refer to themselves."""
+        stored = sum(len(tensor.raw_data) for tensor in model.proto.graph.initializer)
+        self._left -= stored // AS_MUCH_AS_A_TRIAL
+        self._stored += stored
+        if self._stored > MOST_STORED:
+            gc.collect()
+            self._stored = 0
 
     def are_spent(self) -> bool:
         """Whether no more trials are left within the one under way."""
@@ -207,13 +223,12 @@ class Fitting:
                 raise Hopeless(piece, refusal.reason, refusal.hint) from None
 
     def _is_final(self, node: Task) -> bool:
-        """Whether a node stays until a form of it is found: one of floats, which the target has as it is, and that may not go."""
-        if facts.of(node.op_type).word("merges"):
-            return False
+        """Whether a node of floats stays until a form of it is sought: no rule rewrites it before, and none leaves it out."""
         kinds = {node.elem_type(name) for name in (*node.inputs, *node.outputs) if name}
-        if not kinds <= _FLOATS or not transitions.is_restamp(node.op_type, node.opset, node.scope.target):
+        if not kinds <= _FLOATS or facts.of(node.op_type).word("merges") or self._ways.may_go(node) or self._ways.may_change(node):
             return False
-        return not self._ways.may_go(node) and not _has_too_many_axes(node, self._refusing(node))
+        most = [limit for each in self._lists if (limit := each.most_axes(node.op_type)) is not None]
+        return not most or _most_axes(node) <= min(most)
 
     def _has_forms(self, node: Task) -> bool:
         """Whether a node that is not constant may be written otherwise, or be left out."""
@@ -317,6 +332,7 @@ class Fitting:
             before = list(model.proto.graph.node)[:position]
             self._plans.begin_trial(is_first=self._trial is None)
             outcome = self._run(model, Trial(way, node.lineage, position, self._plans))
+            self._plans.end_trial(model)
             went = not all(self._ways.is_avoidance(change.rule, node.op_type) for change in outcome.changes)
             if not went and not (outcome.blockers and self._is_about_way(outcome.blockers[0], node)):
                 continue  # the node does not have the form that the way replaces
@@ -342,8 +358,13 @@ def _has_too_many_axes(node: Task, refusing: Iterable[_Against]) -> bool:
     limits = [limit for found in refusing if (limit := found.list.most_axes(node.op_type)) is not None]
     if not limits:
         return False
-    ranks = [len(shape) for name in (*node.inputs, *node.outputs) if name and (shape := node.shape(name)) is not None]
-    return max(ranks, default=0) > min(limits)
+    return _most_axes(node) > min(limits)
+
+
+def _most_axes(node: Task) -> int:
+    """The largest number of dimensions of a value of the node, as far as they are known."""
+    shapes = [node.shape(name) for name in (*node.inputs, *node.outputs) if name]
+    return max((len(shape) for shape in shapes if shape is not None), default=0)
 
 
 def _comes_from_wide_input(node: Task) -> bool:

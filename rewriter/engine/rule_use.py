@@ -68,14 +68,15 @@ class RuleUse:
         node.changed |= before
         if changed:
             self.require(rule.name)
-        if changed or (before and node.approximate):  # the node computes otherwise, and an earlier rule claims that it does not
             self._notes.change(rule.name, node, op_type, needed=needed)
             self._notes.outcome.of_numbers |= rule.kind == "of_numbers"
             self._notes.outcome.zeros |= rule.zeros
-            if not rule.exact or node.approximate:
-                self._notes.outcome.inexact.add(rule.name)
-                self._notes.outcome.sums |= rule.sums
-                self._notes.outcome.steps |= rule.steps or node.rounds
+        if (changed and not rule.exact) or (node.changed and node.approximate):
+            changes = self._notes.outcome.changes
+            self._notes.outcome.inexact.add(rule.name if changed or not changes else changes[-1].rule)
+            self._notes.outcome.sums |= rule.sums
+            self._notes.outcome.steps |= rule.steps or node.rounds
+        if node.changed:
             node.approximate = node.rounds = False
         return changed
 

@@ -40,7 +40,7 @@ class Task(Node):
         self.waits = False
         """Whether nodes that a rule put before this one are at work."""
         self.casts_back = False
-        """Whether the node makes a bool of a number, since a list of operators does not allow bool where it is made."""
+        """Whether the node makes bool or int64 of another type, since a list does not allow these where they are made."""
         self.in_vain = False
         """Whether a node that was made together with this one is refused, so that no other form of this one is sought."""
         self.wanted: Way | None = None

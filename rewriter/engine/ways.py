@@ -50,6 +50,11 @@ class Ways:
         """Whether the node may be left out."""
         return gives_its_input(node) or self._registry.adaptation("of_numbers", node.op_type) is not None
 
+    def may_change(self, node: Task) -> bool:
+        """Whether a rule may rewrite the node before a form of it is sought: on the way to the target, or for a runtime."""
+        route = self._routes.find(node.op_type, node.opset, node.scope.target, True)
+        return route is not None and (route.step is not None or bool(route.avoidances) or bool(route.respellings))
+
     def respells(self, node: Task) -> bool:
         """Whether the conversion's options ask for rules that spell such a node otherwise, as `static` does."""
         return bool(self._registry.respellings(node.op_type))
@@ -103,12 +108,16 @@ class Ways:
 
     def narrow(self, node: Task) -> bool:
         """Let the node work on int32 instead of int64; False where no rule does."""
-        return self._adapt("in_int32", node)
+        return self._adapt_and_cast_back("in_int32", node)
 
     def count_truths(self, node: Task) -> bool:
         """Let the node work on the floats 0 and 1 instead of bool; False where no rule does."""
+        return self._adapt_and_cast_back("in_floats", node)
+
+    def _adapt_and_cast_back(self, kind: Kind, node: Task) -> bool:
+        """Adapt the node, and mark the Casts behind it, which give what it gave before."""
         is_cast = node.op_type == "Cast"
-        is_changed = self._adapt("in_floats", node)
+        is_changed = self._adapt(kind, node)
         results = node.results()
         behind = results[results.index(node) + is_cast :] if is_changed and not node.removed else []
         for made in behind:

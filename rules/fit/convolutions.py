@@ -76,7 +76,7 @@ def with_equal_pads(node: Node) -> None:
 
 @express("Conv", opset=13, exact=False, sums=True, zeros=True)
 def square_kernel(node: Node) -> None:
-    """A kernel that is longer along one axis of an image gets zeros at the end of the other, where the padding grows as well."""
+    """A kernel that is longer along one axis of an image gets zeros at both ends of the other, where the padding grows as well."""
     kernel, steps, pads = node.need_shape(1), node.attr("dilations", [1, 1]), node.attr("pads", [0] * 4)
     missing = [max(kernel[2:]) - size for size in kernel[2:]]
     if len(missing) != 2 or not any(missing) or node.attr("auto_pad", "NOTSET") != "NOTSET":
@@ -84,10 +84,12 @@ def square_kernel(node: Node) -> None:
     weights = node.constant(1) if prod(kernel[:2]) * max(kernel[2:]) ** 2 <= _MOST_STORED else None
     if weights is None:
         return
-    wide = np.pad(weights, [(0, 0), (0, 0), *((0, size) for size in missing)])
+    first = [size // 2 for size in missing]
+    last = [size - before for size, before in zip(missing, first, strict=True)]
+    wide = np.pad(weights, [(0, 0), (0, 0), *zip(first, last, strict=True)])
     node.set_input(1, node.op.const(wide, weights.dtype))
     node.set_attr("kernel_shape", [*wide.shape[2:]])
-    node.set_attr("pads", [*pads[:2], *(pad + size * step for pad, size, step in zip(pads[2:], missing, steps, strict=True))])
+    node.set_attr("pads", [pad + size * step for pad, size, step in zip(pads, first + last, steps * 2, strict=True)])
 
 
 @express(("Conv", "AveragePool"), opset=13, exact=False, sums=True)
@@ -127,7 +129,7 @@ def _pad_before(node: Node, value: float = 0) -> None:
 def convolution_of_chosen_channels(node: Node) -> None:
     """Constant places along an axis, which become channels, come from a Conv of 1×1 with a weight of 1 for each, and zeros."""
     shape, places, kind = node.need_shape(0), node.constant(1), node.need_elem_type()
-    if 0 in shape or kind not in _FLOATS or places is None:
+    if 0 in shape or kind not in (TensorProto.FLOAT, TensorProto.FLOAT16) or places is None:  # runtimes have no Conv of double
         return
     axis = node.attr("axis", 0) % len(shape)
     count, places = shape[axis], places.reshape(-1)

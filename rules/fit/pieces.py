@@ -300,6 +300,15 @@ def elements_again(node: Node) -> None:
 
 
 @express("Reshape", opset=13)
+def flattened(node: Node) -> None:
+    """A Reshape that joins the first axes to one, and the others to another, becomes a Flatten."""
+    before, after = node.need_shape(0), node.need_shape(node.output(0))
+    axes = [axis for axis in range(1, len(before)) if (prod(before[:axis]), prod(before[axis:])) == after]
+    if axes and 0 not in before:
+        node.become.Flatten(node.input(0), axis=axes[0])
+
+
+@express("Reshape", opset=13)
 def squeezed(node: Node) -> None:
     """A Reshape that only removes axes of length 1 becomes a Squeeze."""
     before, after = node.need_shape(0), node.need_shape(node.output(0))

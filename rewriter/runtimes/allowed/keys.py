@@ -88,6 +88,9 @@ class OfSetting(Condition):
         return self.name if self.place in ("", EVERY) else f"{self.name}[{self.place}]"
 
 
+_INTEGERS = frozenset(("int32", "int64"))
+
+
 @dataclass(frozen=True)
 class OfType(Condition):
     """`type`: the element types of an operand, or the operand that has to have the same."""
@@ -108,6 +111,8 @@ class OfType(Condition):
         found = site.element(value)
         if not found or "" in allowed:
             return unknown(f"the type of '{value}' is unknown")
+        if self.name == EVERY and _INTEGERS.isdisjoint(allowed) and site.is_range(value):
+            return MET  # the list is about other values: it has no type that such a constant may have
         return MET if found in allowed else against(f"the type of '{value}' is {found}, not {' or '.join(allowed)}")
 
 

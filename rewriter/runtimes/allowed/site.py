@@ -22,6 +22,7 @@ LONGEST_VALUE = 1024
 """The number of elements up to which a constant operand is looked into."""
 _TYPED_CONSTANTS = 9
 """The first opset in which a Constant can be of any type."""
+_OF_RANGES = frozenset((Role.START, Role.END, Role.STRIDE, Role.AXES))
 _INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 _IMPLIED: Mapping[str, Any] = {"constant_value": 0, "min": -math.inf, "max": math.inf, "steps": [1]}
 """The values of operands that are left out."""
@@ -116,6 +117,12 @@ class Site:
             return False
         formal = schema.inputs[min(index, len(schema.inputs) - 1)]
         return len(formal.types) == 1 and "int64" in next(iter(formal.types)) and self.is_constant(self.node.input(index))
+
+    def is_range(self, value: str) -> bool:
+        """Whether the value is a constant that only says from where, to where, in which steps and along which axes."""
+        fact = facts.of(self.node.op_type)
+        read = [index for index, name in enumerate(self.node.inputs) if name == value]
+        return bool(read) and self.is_constant(value) and all(fact.role(index) <= _OF_RANGES for index in read)
 
     # -- types and shapes
 

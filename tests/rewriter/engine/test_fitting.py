@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from helpers import command_line, convert_version, model
@@ -12,9 +13,12 @@ from helpers import command_line, convert_version, model
 from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
 from split_rewrite.rewriter.engine import fitting
 from split_rewrite.rewriter.engine.fitting import MOST_TRIALS, Plan, Plans
-from split_rewrite.rewriter.engine.registry import Way
+from split_rewrite.rewriter.engine.registry import Way, avoid
 from split_rewrite.rewriter.engine.task import Task
 from split_rewrite.rewriter.engine.ways import Ways
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.graph.node import Node
+from split_rewrite.rewriter.storage.skeleton import Skeleton
 from split_rewrite.rewriter.structure import declarations
 
 HEAD = '{}\ntitle = "NPU"\n[[release]]\nfrom = "1"\nopset = {{ min = 11, max = 18 }}\nevidence = "by documentation"\n'
@@ -255,6 +259,39 @@ def test_a_node_whose_pieces_cannot_all_be_written_is_refused_before_they_are(tm
     assert (first.op_type, first.node, first.reason.partition(";")[0]) == ("LayerNormalization", "norm", reason)
     assert "arithmetic.power_of_one_half" in tried
     assert not any(name.startswith("more_axes") for name in tried)
+
+
+def test_a_piece_that_another_rule_rewrites_first_is_not_refused(tmp_path: Path) -> None:
+    @avoid("Erf of mine", "Erf", opset=13, exact=False)
+    def mine(node: Node) -> None:
+        """A tangent, which is not exact."""
+        node.become.Tanh(node.input(0))
+
+    text = "g (float[2,6] x) => (float[2,6] y) { y = Gelu(x) }"
+    name = profile(tmp_path, ["Tanh", "Mul", "Add", "Div"])
+    result = convert_version(model(text, 20), 13, options=Options(for_runtimes=[name], rules=[mine], verify=False))
+    assert "Tanh" in operators(result.model) and "Erf" not in operators(result.model)
+
+
+def test_int64_of_too_many_axes_is_moved_once(tmp_path: Path) -> None:
+    """On int32, with a Cast back that had too many axes, which made another Reshape of int64, and so on for ever."""
+    text = """g (int32[8] x) => (float[8] y) <int64[5] five = {1,2,2,2,1}, int64[1] one = {8}> {
+        wide = Cast<to = 7>(x) high = Reshape(wide, five) flat = Reshape(high, one) y = Cast<to = 1>(flat)
+    }"""
+    name = profile(tmp_path, ["Cast", "Reshape"], "[all]\ntype = { '*' = ['float', 'int32'] }\nrank = { '*' = { max = 4 } }")
+    assert operators(convert(name, text).model) == ["Reshape", "Cast"]
+    assert "the rank of" in refused(name, text.replace("(float[8] y)", "(float[8] y, int64[1,2,2,2,1] high)"))
+
+
+def test_a_trial_that_stores_much_counts_as_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "AS_MUCH_AS_A_TRIAL", 4)
+    plans, large = Plans(), model("g (float x) => (float y) { y = Add(x, w) }", 13)
+    large.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(MOST_TRIALS, np.float32), "w"))
+    plans.begin_trial(is_first=True)
+    plans.begin_trial(is_first=False)
+    assert not plans.are_spent()
+    plans.end_trial(Model(Skeleton.of(large), constants_as_initializers=True))
+    assert plans.are_spent()
 
 
 def test_what_was_refused_behind_fewer_ways_is_refused_at_once() -> None:

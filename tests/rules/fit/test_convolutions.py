@@ -146,6 +146,13 @@ REWRITES = [
         "<float[1,1,2,2] v = {1,0,2,0}> { y = Conv <dilations = [1, 2], kernel_shape = [2, 2], pads = [0, 0, 0, 2]> (x, v) }",
     ),
     (
+        "convolutions.square_kernel",
+        ["Conv"],
+        "[[rule]]\noperators = ['Conv']\nattr = { kernel_shape = [[3, 3]] }",
+        "g (float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,1,3] w = {1,2,3}> { y = Conv<pads = [0, 1, 0, 1]>(x, w) }",
+        "<float[1,1,3,3] v = {0,0,0,1,2,3,0,0,0}> { y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, v) }",
+    ),
+    (
         "convolutions.every_second_pixel",
         ["Conv", "Slice"],
         STEPS_OF_TWO,

@@ -314,6 +314,13 @@ REWRITES = [
         "<int64[2] a = {0, 2}> { y = Squeeze (x, a) }",
     ),
     (
+        "pieces.flattened",
+        ["Flatten"],
+        "",
+        "g (float[1,3,2,2] x) => (float[1,12] y) <int64[2] s = {1,-1}> { y = Reshape(x, s) }",
+        "{ y = Flatten <axis = 1> (x) }",
+    ),
+    (
         "pieces.along_a_row",
         ["GatherElements", "Reshape"],
         "[[rule]]\noperators = ['GatherElements']\nrank = { data = 2 }",

@@ -37,6 +37,8 @@ BY_SIZES = "g (float[1,4,8,8] x) => (y) <int64[4] s = {1, 4, 16, 24}> { y = Resi
 ADD = "g (float[2,3] x, float[3] z) => (y) { y = Add(x, z) }"
 CAST = "g (float[2] x) => (int64[2] y) { y = Cast<to = 7>(x) }"
 RESHAPE = "g (float[2,3] x) => (y) <int64[1] s = {6}> { y = Reshape(x, s) }"
+BOUNDS = "g (float[5,2] x) => (y) <int64[1] b = {1}, int64[1] e = {3}> { y = Slice(x, b, e) }"
+BOUNDS_AT_RUN_TIME = "g (float[5,2] x, int64[1] b) => (y) <int64[1] e = {3}> { y = Slice(x, b, e) }"
 GATHER = "g (float[5,2] x, int64[3] i) => (y) { y = Gather(x, i) }"
 LONG_GATHER = "g (float[5,2] x) => (y) <int64[2] i = {0, 1}> { y = Gather(x, i) }"
 MAX_POOL = "g (float[1,1,4,4] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"
@@ -64,6 +66,13 @@ NOT_ALLOWED = [
     (CAST, "[all]\ntype = { '*' = ['float'] }", "the type of 'y' is int64, not float"),
     (GATHER, "[all]\ntype = { '*' = ['float'] }", "the type of 'i' is int64, not float"),
     (LONG_GATHER, "[all]\ntype = { '*' = ['float'] }", "the type of 'i' is int64, not float"),
+    (
+        BOUNDS,
+        "[all]\ntype = { '*' = ['float', 'int32'] }",
+        "the type of 'b' is int64, not float or int32; the type of 'e' is int64, not float or int32",
+    ),
+    (BOUNDS, "type = { '*' = ['float'], ends = ['int32'] }", "the type of 'e' is int64, not int32"),
+    (BOUNDS_AT_RUN_TIME, "[all]\ntype = { '*' = ['float'] }", "the type of 'b' is int64, not float"),
     (ADD, "rank = { A = '=B' }", "the rank of 'x' is 2, not 1"),
     (CONV, "rank = { X = 3 }", "the rank of 'x' is 4, not 3"),
     (CONV, "rank = { X = { max = 2, live = true } }", "the rank of 'x' without dimensions of 1 is 3, not at most 2"),
@@ -110,6 +119,7 @@ def test_nobody_can_tell(graph: str, rule: str, reason: str) -> None:
 
 
 ALLOWED = [
+    (BOUNDS, "[all]\ntype = { '*' = ['float'] }"),
     (CONV, "attr = { strides = [1], dilations = 'default', pads = [0], kernel_shape = [3], auto_pad = ['NOTSET'] }"),
     (SOFTMAX, "attr = { axis = [-3] }"),
     (SOFTMAX, "attr = { axis = ['C'] }"),
