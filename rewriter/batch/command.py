@@ -95,7 +95,7 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
         pages = _Pages(wanted.overviews, len(tasks), records[0].earlier() if records else ())
         records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
         advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
-        for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
+        for report in run(tasks, request_of(wanted, request), executor, wanted.processes, are_recorded=True):
             entry = _entry(numbers[report.source, report.destination], report)
             totals.add(entry)
             page = pages.add(entry, report)

@@ -82,22 +82,30 @@ def convert_many(
 
 
 def run(
-    tasks: Sequence[Task], request: Request, executor: Executor | None = None, processes: int | None = None
+    tasks: Sequence[Task],
+    request: Request,
+    executor: Executor | None = None,
+    processes: int | None = None,
+    *,
+    are_recorded: bool = False,
 ) -> Iterator[ModelReport]:
     """Yield the reports of `tasks` as they are done.
 
     They run on `executor`; without one, in as many processes of this machine as `processes` says, by default one for each core.
+    Where the caller records each report (`are_recorded`), a process of this machine begins no other task before, so that whoever
+    is killed has lost the tasks at work, and no others.
     """
     with suppress(FileNotFoundError):  # it was removed, so that no path can begin there
         request = request._replace(folder=os.getcwd())
     with ExitStack() as stack:
-        convert = convert_apart
+        convert, most = convert_apart, _MOST_SUBMITTED
         if executor is None:
-            children = Children()
-            executor = stack.enter_context(ThreadPoolExecutor(processes or core_count()))
+            children, count = Children(), processes or core_count()
+            most = count if are_recorded else most
+            executor = stack.enter_context(ThreadPoolExecutor(count))
             stack.callback(children.close)  # before the threads are waited for
             convert = children.convert
-        for report in _as_completed(tasks, request, executor, convert):
+        for report in _as_completed(Admission(tasks, request, most), request, executor, convert):
             level = logging.INFO if report.exit_status == 0 else logging.WARNING
             _log.log(level, "%s", _said(report), extra={"model": report.source})
             yield report
@@ -110,9 +118,8 @@ def _said(report: ModelReport) -> str:
 
 
 def _as_completed(
-    tasks: Sequence[Task], request: Request, executor: Executor, convert: Callable[[Task, Request], ModelReport]
+    admission: Admission, request: Request, executor: Executor, convert: Callable[[Task, Request], ModelReport]
 ) -> Iterator[ModelReport]:
-    admission = Admission(tasks, request)
     running: dict[Future[ModelReport], tuple[Task, int]] = {}
     done: SimpleQueue[Future[ModelReport]] = SimpleQueue()
     try:
@@ -159,13 +166,14 @@ def _report(future: Future[ModelReport], task: Task) -> ModelReport:
 
 
 class Admission:
-    """Decides when a task may be submitted.
+    """Decides when a task may be submitted. No more than `most` of them run, or wait to run.
 
     If memory is limited, large models come first, and small ones run beside them if they fit.
     """
 
-    def __init__(self, tasks: Sequence[Task], request: Request) -> None:
+    def __init__(self, tasks: Sequence[Task], request: Request, most: int = _MOST_SUBMITTED) -> None:
         self._memory = request.memory
+        self._most = most
         needs = [(task, 0 if self._memory is None else memory_need(task, request)) for task in tasks]
         self._waiting = deque(sorted(needs, key=lambda pair: -pair[1]))
         self._running = 0
@@ -175,7 +183,7 @@ class Admission:
         """The tasks to submit now, each with the bytes of memory that it needs; call `release` with that
         number when the task is done.
         """
-        while self._waiting and self._running < _MOST_SUBMITTED:
+        while self._waiting and self._running < self._most:
             if self._fits(self._waiting[0][1]):
                 task, need = self._waiting.popleft()
             elif self._fits(self._waiting[-1][1]):

@@ -67,20 +67,21 @@ def is_worth_trying(
 
 
 def _is_rewritten_in_vain(blocked: Mapping[int, Sequence[Blocker]], opset: int) -> bool:
-    """Whether a node was refused at two opsets for what it becomes there, which it seems to become at `opset`, too."""
+    """Whether a node was refused at two opsets that lack its operator for what it becomes, as it seems to do at `opset`, too."""
     met: set[Blocker] = set()
     for tried, blockers in blocked.items():
-        found = {blocker for blocker in blockers if is_of_rewrite(blocker.reason) and _is_of_runtime(blocker)}
-        found = {blocker for blocker in found if all(_is_same(op_type, tried, opset) for op_type in _named(blocker))}
+        found = {blocker for blocker in blockers if _becomes_the_same(blocker, tried, opset)}
         if met & found:
             return True
         met |= found
     return False
 
 
-def _is_same(op_type: str, tried: int, opset: int) -> bool:
-    """Whether neither opset has the operator, or both in the same form."""
-    return schema_at(op_type, max(tried, opset)) is None or transitions.is_restamp(op_type, tried, opset)
+def _becomes_the_same(blocker: Blocker, tried: int, opset: int) -> bool:
+    """Whether both opsets lack the operator of the node, and have those that the reason names in the same form."""
+    if not is_of_rewrite(blocker.reason) or not _is_of_runtime(blocker) or schema_at(blocker.op_type, max(tried, opset)):
+        return False
+    return all(transitions.is_restamp(op_type, tried, opset) for op_type in _named(blocker) - {blocker.op_type})
 
 
 def _persists(blocker: Blocker, tried: int, opset: int) -> bool:

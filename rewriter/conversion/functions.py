@@ -35,7 +35,7 @@ class ConversionResult(NamedTuple, Generic[M]):
     report: Report
 
     def __repr__(self) -> str:
-        return f"<ConversionResult: {type(self.model).__name__}, {in_a_line(self.report)}>"
+        return f"<ConversionResult: {in_a_line(self.report, type(self.model).__name__)}>"
 
 
 @overload

@@ -210,17 +210,16 @@ class Fitting:
         """Raises Hopeless where a rule made a node of the model into several, of which one is no operator of a list and cannot be
         written otherwise, before forms of the others are sought.
         """
-        pieces = node.results() if self._trial is None and not node.in_vain else []
-        for piece in pieces if len(pieces) > 1 else ():
+        pieces = node.results()
+        if self._trial is not None or node.in_vain or len(pieces) == 1:
+            return
+        for piece in pieces:
             is_lacking = piece.inputs and not all(each.has(piece.op_type) or each.may_stay for each in self._lists)
             plan = self.plan(piece) if is_lacking and self._is_final(piece) else None
-            if plan is None or plan.way is not None:
-                continue
-            node.in_vain = True  # as those that stand in its place will be
-            try:
-                self._refuse(piece, self._refusing(piece), plan)
-            except Unconvertible as refusal:
-                raise Hopeless(piece, refusal.reason, refusal.hint) from None
+            if plan is not None and plan.way is None:
+                node.in_vain = True  # as those that stand in its place will be
+                refusal = self._refusal(piece, self._refusing(piece), plan)
+                raise Hopeless(piece, refusal.reason, refusal.hint)
 
     def _is_final(self, node: Task) -> bool:
         """Whether a node of floats stays until a form of it is sought: no rule rewrites it before, and none leaves it out."""
@@ -283,13 +282,17 @@ class Fitting:
                 self._notes.remark("fallback", node, str(found))
             return
         self._refused += node.op_type not in facts.with_word("only-reshapes")
+        raise self._refusal(node, refusing, plan)
+
+    def _refusal(self, node: Task, refusing: list[_Against], plan: Plan) -> Unconvertible:
+        """Why the node cannot be written for a list that does not leave it to the CPU."""
         found = next(found for found in refusing if self._trial is not None or not found.list.may_stay)
+        hint = self._hint(node, found, plan)
         if not found.against:
-            reason = f"nobody can tell whether {found.list.title} allows it: {'; '.join(found.unknown)}"
-            raise Unconvertible(reason, self._hint(node, found, plan))
+            return Unconvertible(f"nobody can tell whether {found.list.title} allows it: {'; '.join(found.unknown)}", hint)
         own = f"{found.list.title} does not allow it: {'; '.join(found.against)}"
         others = "; ".join(_others(own, plan.refused)[:MOST_REASONS]) or f"there is no other form of this {node.op_type}"
-        raise node.with_reason_to_stay(Unconvertible(f"{own}; {others}", self._hint(node, found, plan)))
+        return node.with_reason_to_stay(Unconvertible(f"{own}; {others}", hint))
 
     def _hint(self, node: Task, found: _Against, plan: Plan) -> str:
         """What helps where the node is refused; "" in a trial, whose refusal nobody reads."""

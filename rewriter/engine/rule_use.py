@@ -71,7 +71,7 @@ class RuleUse:
             self._notes.change(rule.name, node, op_type, needed=needed)
             self._notes.outcome.of_numbers |= rule.kind == "of_numbers"
             self._notes.outcome.zeros |= rule.zeros
-        if (changed and not rule.exact) or (node.changed and node.approximate):
+        if (changed and not rule.exact) or (node.changed and node.approximate):  # the last rule that changed it may be an exact one
             changes = self._notes.outcome.changes
             self._notes.outcome.inexact.add(rule.name if changed or not changes else changes[-1].rule)
             self._notes.outcome.sums |= rule.sums

@@ -109,12 +109,12 @@ def _step(before: int | None, after: int | None) -> str:
     return f"{before}, unchanged" if before == after else f"{before} → {after}"
 
 
-def in_a_line(report: ReportData) -> str:
-    """What was converted from where to where, and how much there is to read: "'m.onnx', opset 18 to 13, 4 changes, 1 warning"."""
-    name = f"{report.name!r}, " if report.name else ""
+def in_a_line(report: ReportData, *what: str) -> str:
+    """The name of the model, `what` it is, and how much there is to read: "'m.onnx', opset 18 to 13, 4 changes, 1 warning"."""
+    named = [repr(report.name)] if report.name else []
     counts = {"change": len(report.changes), "warning": len(report.warnings), "blocker": len(report.blockers)}
     told = [f"{count:,} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count or what == "change"]
-    return f"{name}opset {report.source_opset} to {report.target_opset}, {', '.join(told)}"
+    return ", ".join((*named, *what, f"opset {report.source_opset} to {report.target_opset}", *told))
 
 
 def _nodes(count: int) -> str:

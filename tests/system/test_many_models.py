@@ -186,7 +186,7 @@ def test_names_that_are_hard_to_write(zoo):
     assert "&lt;b&gt;&amp;.onnx" in Path("r.html").read_text()
 
 
-def test_a_kill_loses_nothing_that_is_recorded(zoo):
+def test_a_kill_loses_at_most_the_models_at_work(zoo):
     Path("many").mkdir()
     for number in range(40):
         onnx.save(model(GOOD), f"many/n{number:02}.onnx")
@@ -213,7 +213,7 @@ def test_a_kill_loses_nothing_that_is_recorded(zoo):
     made = [path for path in Path("out").rglob("*.onnx") if not path.name.startswith(".")]
     for path in made:
         onnx.checker.check_model(onnx.load(path))
-    assert 3 <= recorded <= len(made) and recorded < 40
+    assert 3 <= recorded < 40 and recorded <= len(made) <= recorded + 2
     ended = command_line("-t", "13", "many", "out", "--resume", "run.jsonl", "-j", "2")
     assert ended.status == 0, ended.err
     assert ["done", "before", str(recorded)] in [line.split() for line in ended.out.splitlines()]

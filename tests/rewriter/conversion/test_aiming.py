@@ -39,6 +39,7 @@ def blocker(op_type: str, reason: str = "a runtime does not allow it: it is open
         (10, blocker("Range")),  # there was none
         (9, blocker("Reshape", "a runtime does not allow it: it follows Slice")),  # whose bounds were attributes
         (17, blocker("Split", transition="19→18")),  # a rule may choose another way for another target
+        (17, blocker("Shape", "its rewrite needs Slice: a runtime does not allow it: …")),
         (17, blocker("ReduceSum", "its rewrite needs ReduceMean: a runtime does not allow it: …")),
         (17, blocker("Scan")),  # it may be unrolled
         (17, blocker("Input", "the model's input is float4e2m1, which does not exist before opset 23")),

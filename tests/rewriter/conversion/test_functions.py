@@ -147,7 +147,7 @@ def test_reports_are_data() -> None:
 
 def test_a_result_is_one_line() -> None:
     result = convert_version(model(SPLIT, 18), 12, name="uneven")
-    assert repr(result) == "<ConversionResult: ModelProto, 'uneven', opset 18 to 12, 2 changes>"
+    assert repr(result) == "<ConversionResult: 'uneven', ModelProto, opset 18 to 12, 2 changes>"
     assert repr(result.report) == "<Report: 'uneven', opset 18 to 12, 2 changes>"
     assert isinstance(result, ConversionResult) and isinstance(result.model, onnx.ModelProto)
 
