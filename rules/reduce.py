@@ -104,7 +104,8 @@ def reduce_integers_as_double(node: Node) -> None:
     kind = node.elem_type()
     if node.op_type == "ReduceLogSumExp":
         if kind is not None and kind not in ANY_FLOATING:
-            raise Unconvertible(f"{node.op_type} of {type_name(kind)}: no specification says how the exponentials are rounded")
+            reason = f"{node.op_type} of {type_name(kind)}: no specification says how the exponentials are rounded"
+            raise Unconvertible(reason, "cast the data to float")
         node.caution(
             "onnxruntime 1.32 has no kernel for it at opset 28, and gives infinity where an exponential is beyond its type"
         )
