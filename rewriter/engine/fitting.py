@@ -81,6 +81,10 @@ class Plans:
         self._is_cut |= is_spent
         return is_spent
 
+    def are_scarce(self) -> bool:
+        """Whether more than half of the trials are used up, so that the first form that fits is taken."""
+        return self._left < MOST_TRIALS // 2
+
     def find(self, key: Hashable, lineage: Lineage) -> Plan | None:
         """The plan for nodes of this `key` and `lineage`, if it is known.
 
@@ -308,9 +312,11 @@ class Fitting:
         return "change the model where it uses it, or choose another runtime"
 
     def plan(self, node: Task) -> Plan:
-        """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements."""
-        is_lost = self._trial is not None and (self._refused >= MOST_REFUSED or self._plans.are_spent())
-        if is_lost or node.in_vain or len(node.lineage) >= DEEPEST or node.subgraphs():
+        """The cheapest way to write the node so that all its nodes are allowed: fewest nodes, then fewest elements.
+
+        One that is heavy is taken only where no other fits.
+        """
+        if node.in_vain or len(node.lineage) >= DEEPEST or node.subgraphs():
             return Plan()
         helpful = [way for way in self._ways.of(node) if self._may_help(way, node)]
         ways = [way for way in helpful if way.name not in node.lineage]  # so that no two of them follow each other for ever
@@ -318,6 +324,8 @@ class Fitting:
             return Plan(ways[0])
         key, passed_over = likeness(node), [way.name for way in helpful if way not in ways]
         known = self._plans.find(key, node.lineage)
+        if known is None and self._trial is not None and (self._refused >= MOST_REFUSED or self._plans.are_spent()):
+            return Plan()
         return known or self._plans.search(key, node.lineage, passed_over, lambda: self._search(node, ways))
 
     def _may_help(self, way: Way, node: Task) -> bool:
@@ -328,6 +336,10 @@ class Fitting:
     def _search(self, node: Task, ways: list[Way]) -> Plan:
         best, refused = Plan(), []
         for way in ways:
+            if best.way is not None and (
+                _is_heavy(way) > _is_heavy(best.way) or (self._trial is not None and self._plans.are_scarce())
+            ):
+                continue
             model = model_of(node)
             if model is None:
                 return Plan(refused=("the types of its inputs are unknown",))
@@ -354,6 +366,10 @@ class Fitting:
         before.
         """
         return blocker.op_type != node.op_type or not any(each.title in blocker.reason for each in self._lists)
+
+
+def _is_heavy(way: Way) -> bool:
+    return way.rule is not None and way.rule.heavy
 
 
 def _has_too_many_axes(node: Task, refusing: Iterable[_Against]) -> bool:

@@ -112,6 +112,8 @@ class Rule(NamedTuple):
     """The operator that a list has to have, or the rule does not help. ITSELF: it changes what the conditions of the node's own
     operator are about, and nothing else.
     """
+    heavy: bool = False
+    """Whether it stores so much that other forms are tried before."""
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -178,8 +180,9 @@ class Registry:
         return [*self._rules.get(("avoid", EVERY_OPERATOR, 0), ()), *self._rules.get(("avoid", op_type, 0), ())]
 
     def expressions(self, op_type: str) -> list[Rule]:
-        """The rules that write `op_type` in another form, those for every operator last."""
-        return [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
+        """The rules that write `op_type` in another form: its own, then those for every operator; those that store much last."""
+        rules = [*self._rules.get(("express", op_type, 0), ()), *self._rules.get(("express", EVERY_OPERATOR, 0), ())]
+        return sorted(rules, key=lambda rule: rule.heavy)
 
     def respellings(self, op_type: str) -> list[Rule]:
         """The rules that spell what ends with a node of `op_type` otherwise, those for every operator last."""
@@ -235,6 +238,7 @@ def _register(
     joined: str = "",
     beside: str = "",
     listed: str = "",
+    heavy: bool = False,
     module: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     names = op_types if isinstance(op_types, tuple) else (op_types,)
@@ -246,7 +250,7 @@ def _register(
         name = f"{module or function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in names:
-            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, beside, listed)
+            traits = (exact, summary, any_version, sums, when, form, steps, zeros, joined, beside, listed, heavy)
             rule = Rule(name, kind, op_type, version, function, *traits)
             function.__dict__.setdefault(RULES, []).append(rule)
             if kind not in _ASKED_FOR and function.__module__.startswith(_BUILT_IN):
@@ -313,6 +317,7 @@ def express(
     steps: bool = False,
     zeros: bool = False,
     listed: str = "",
+    heavy: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a rule that writes a node in another form, for a runtime whose list of operators does not allow it as it is.
 
@@ -320,7 +325,7 @@ def express(
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
     nodes are all allowed is taken.
     """
-    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, listed=listed)
+    return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, listed=listed, heavy=heavy)
 
 
 def fewer_axes(

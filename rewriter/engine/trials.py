@@ -9,6 +9,7 @@ from typing import NamedTuple
 from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..graph.model import Model
+from ..opsets.transitions import schema_at
 from ..storage.payload import tensor_of
 from ..storage.skeleton import Skeleton
 from ..structure.declarations import as_declared
@@ -51,7 +52,9 @@ def likeness(node: Task) -> Hashable:
     results = tuple((node.type_string(name), node.shape(name)) for name in node.outputs if name)
     places = tuple(names.index(name) if name else -1 for name in node.inputs)
     operands = tuple(_known(node, name) for name in names)
-    return node.op_type, node.opset, b"".join(attributes), places, operands, read, results
+    schema = schema_at(node.op_type, node.opset)
+    version = node.opset if schema is None else schema.since_version
+    return node.op_type, version, b"".join(attributes), places, operands, read, results
 
 
 def _known(node: Task, value: str) -> Hashable:

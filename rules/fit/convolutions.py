@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -22,7 +22,7 @@ _MOST_STORED = 2**23
 """The number of weights that may be stored for a Conv with zeros among them."""
 
 
-@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+@express("Conv", opset=13, exact=False, sums=True, zeros=True, heavy=True)
 def dense_groups(node: Node) -> None:
     """A Conv in groups becomes one of all channels, with zeros for those of other groups."""
     count, kernel, channels = node.attr("group", 1), node.need_shape(1), node.need_dimension(1)
@@ -218,6 +218,18 @@ def _of_blocks(weights: np.ndarray, size: int, pads: Sequence[int], first: Seque
 @express("ConvTranspose", opset=13, exact=False, sums=True)
 def convolution_of_spread_pixels(node: Node) -> None:
     """Zeros between the pixels, as many as the strides ask for, and a Conv with the mirrored kernel."""
+    _convolve_spread(node, _spread)
+
+
+@express("ConvTranspose", opset=13, exact=False, sums=True, zeros=True)
+def convolution_of_masked_copies(node: Node) -> None:
+    """Copies of the pixels, of which all but the first of each become zeros, and a Conv with the mirrored kernel."""
+    if max(node.attr("strides", [1])) > 1:
+        _convolve_spread(node, _masked_copies)
+
+
+def _convolve_spread(node: Node, spread: Callable[[Node, tuple[int, ...], list[int]], str]) -> None:
+    """Write a ConvTranspose as a Conv of its data with zeros between the pixels, which `spread` puts there."""
     weights, shape, result = node.constant(1), node.need_shape(0), node.need_shape(node.output(0))
     if weights is None or len(shape) != 4 or 0 in (*shape, *result) or node.attr("auto_pad", "NOTSET") != "NOTSET":
         return
@@ -236,7 +248,7 @@ def convolution_of_spread_pixels(node: Node) -> None:
     stored = [node.op.const(mirrored, weights.dtype), *filter(None, [node.input(2)])]
     settings: dict[str, Any] = {"kernel_shape": [*kernel], "pads": [*first, *last]}
     settings |= _unusual(node, "dilations", ones) | _unusual(node, "group", 1)
-    node.become.Conv(_spread(node, shape, strides), *stored, **settings)
+    node.become.Conv(spread(node, shape, strides), *stored, **settings)
 
 
 def _unusual(node: Node, name: str, usual: Any) -> dict[str, Any]:
@@ -259,6 +271,16 @@ def _spread(node: Node, shape: tuple[int, ...], strides: list[int]) -> str:
     if value == node.input(0):
         return value
     return op.Reshape(value, op.int64([batch, channels, height * down, width * right]))
+
+
+def _masked_copies(node: Node, shape: tuple[int, ...], strides: list[int]) -> str:
+    """The images as `_spread` gives them, by an enlargement and a product with stored zeros and ones."""
+    op, lengths = node.op, [length * stride for length, stride in zip(shape[2:], strides, strict=True)]
+    scales = op.const([1, 1, *strides], TensorProto.FLOAT)
+    copies = op.Resize(node.input(0), "", scales, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    mask = np.zeros([1, 1, *lengths])
+    mask[:, :, :: strides[0], :: strides[1]] = 1
+    return op.Mul(copies, op.const(mask, node.need_elem_type()))
 
 
 @express("Conv", opset=13, exact=False, sums=True)

@@ -7,7 +7,8 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 from __future__ import annotations
 
 from itertools import zip_longest
-from math import prod
+from math import gcd, prod
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto
@@ -111,6 +112,51 @@ def convolution_with_equal_weights(node: Node) -> None:
     node.become.Conv(node.input(0), stored, group=channels, kernel_shape=[*kernel], **kept)
 
 
+@express("AveragePool", opset=13, exact=False, sums=True)
+def averages_of_averages(node: Node) -> None:
+    """Windows whose sizes and strides have common factors are taken over averages of as many elements, which are so, too."""
+    _pool_in_turns(node)
+
+
+@express("MaxPool", opset=13)
+def largest_of_the_largest(node: Node) -> None:
+    """Windows whose sizes and strides have common factors are taken over the largest of as many elements, which are so, too."""
+    if not node.has_output(1):
+        _pool_in_turns(node)
+
+
+def _pool_in_turns(node: Node) -> None:
+    kernel = node.attr("kernel_shape")
+    ones = [1] * len(kernel)
+    strides = node.attr("strides", ones)
+    is_plain = not node.attr("ceil_mode", 0) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID")
+    if not is_plain or any(node.attr("pads", [])) or node.attr("dilations", ones) != ones:
+        return
+    pool, value = getattr(node.op, node.op_type), node.input(0)
+    while max(kernel) > _SMALL:
+        factors = [_prime_factors(gcd(size, stride)) for size, stride in zip(kernel, strides, strict=True)]
+        window = [found[0] if found and size > _SMALL else 1 for found, size in zip(factors, kernel, strict=True)]
+        if window == ones:
+            break
+        value = pool(value, kernel_shape=window, strides=window, opset=node.opset)
+        kernel, strides = ([size // factor for size, factor in zip(sizes, window, strict=True)] for sizes in (kernel, strides))
+    if value != node.input(0):
+        getattr(node.become, node.op_type)(value, kernel_shape=kernel, strides=strides)
+
+
+@express(("Conv", "MaxPool", "AveragePool"), opset=13)
+def with_strides_of_one(node: Node) -> None:
+    """Where a window is as long as all of an axis, with its padding, the stride does not matter, and becomes 1."""
+    if node.attr("auto_pad", "NOTSET") in _SAME or node.attr("ceil_mode", 0) or not node.has_attr("strides"):
+        return
+    sizes, kernel, strides = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:], node.attr("strides")
+    pads, dilations = node.attr("pads", [0] * 2 * len(sizes)), node.attr("dilations", [1] * len(sizes))
+    rows = zip(sizes, pads[: len(sizes)], pads[len(sizes) :], kernel, dilations, strides, strict=True)
+    changed = [1 if size + first + last == (width - 1) * step + 1 else stride for size, first, last, width, step, stride in rows]
+    if changed != strides:
+        node.set_attr("strides", changed)
+
+
 @express("MaxPool", opset=13)
 def small_windows_in_turn(node: Node) -> None:
     """A window that moves by one becomes several of 3, each over what the one before it gives."""
@@ -149,23 +195,6 @@ def transposed_blocks(node: Node) -> None:
     op = node.op
     moved = op.Transpose(op.Reshape(node.input(0), op.int64(apart)), perm=perm)
     node.become.Reshape(moved, op.int64([*result]))
-
-
-@express("Pad", opset=13)
-def convolution_of_single_pixels(node: Node) -> None:
-    """Zeros around images come from the padding of a convolution of each channel with a kernel of a single 1."""
-    pads, shape, kind = node.constant(1), node.need_shape(0), node.need_elem_type()
-    value = node.constant(2) if node.has_input(2) else np.zeros(1)
-    is_plain = node.attr("mode", "constant") == "constant" and not node.has_input(3) and node.opset >= 11
-    if pads is None or value is None or value.any() or not is_plain or len(shape) != 4 or kind not in _FLOATS:
-        return
-    if pads.min() < 0 or pads[[0, 1, 4, 5]].any() or 0 in shape:
-        return
-    weights = node.op.const(np.ones([shape[1], 1, 1, 1]), kind)
-    node.become.Conv(node.input(0), weights, kernel_shape=[1, 1], group=shape[1], pads=pads[[2, 3, 6, 7]].tolist())
-
-
-_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 @express("Resize", opset=13)
@@ -247,6 +276,75 @@ def products_with_stored_weights(node: Node) -> None:
     if rank - 2 in matrices:
         value = op.MatMul(op.const(matrices[rank - 2], kind), value)
     node.give(value)
+
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
+_WIDEST_AVERAGE = 17
+"""The number of copies of pixels, along an axis, of which an average may be taken."""
+
+
+@express("Resize", opset=13, exact=False, sums=True)
+def averages_of_copied_pixels(node: Node) -> None:
+    """A linear enlargement by whole factors becomes one to the nearest pixel, of which a Conv of each channel takes averages.
+
+    At the border, where its windows see zeros of the padding, a product with stored numbers makes up for them.
+    """
+    is_linear = node.attr("mode", "nearest") == "linear" and node.opset >= 11 and node.need_rank() == 4
+    matrices = weights_along_axes(node) if is_linear else None
+    if not matrices or min(matrices) < 2 or node.need_elem_type() not in _FLOATS:
+        return
+    windows = [_window_over_copies(matrices[axis]) if axis in matrices else _Window(1, np.ones(1), 0) for axis in (2, 3)]
+    if None in windows:
+        return
+    down, right = (window for window in windows if window)
+    op, kind, channels, (height, width) = (
+        node.op,
+        node.need_elem_type(),
+        node.need_dimension(1),
+        node.need_shape(node.output(0))[2:],
+    )
+    scales = op.const([1, 1, down.factor, right.factor], TensorProto.FLOAT)
+    copies = op.Resize(node.input(0), "", scales, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    kernel = np.broadcast_to(np.outer(down.weights, right.weights), [channels, 1, len(down.weights), len(right.weights)])
+    pads = [down.before, right.before, len(down.weights) - 1 - down.before, len(right.weights) - 1 - right.before]
+    averages = op.Conv(copies, op.const(kernel, kind), group=channels, kernel_shape=[*kernel.shape[2:]], pads=pads)
+    missing = np.outer(1 / down.sums(height), 1 / right.sums(width))[None, None]
+    node.become.Mul(averages, op.const(missing, kind))
+
+
+class _Window(NamedTuple):
+    """The copies of pixels, along an axis, of which an element of the result is the average."""
+
+    factor: int
+    """How often each pixel is copied."""
+    weights: np.ndarray
+    before: int
+    """How many of the weights are for copies before the place of the element."""
+
+    def sums(self, length: int) -> np.ndarray:
+        """For each of `length` elements of the result, the sum of the weights of the copies that there are."""
+        behind = len(self.weights) - 1 - self.before
+        return np.convolve(np.ones(length), self.weights[::-1])[behind : behind + length]
+
+    def matrix(self, length: int) -> np.ndarray:
+        """The weights [resized, length] by which elements of the result are sums of `length` pixels."""
+        copies = np.eye(length).repeat(self.factor, axis=0)
+        behind = len(self.weights) - 1 - self.before
+        found = np.stack([np.convolve(column, self.weights[::-1])[behind : behind + len(copies)] for column in copies.T], axis=1)
+        return found / self.sums(len(copies))[:, None]
+
+
+def _window_over_copies(wanted: np.ndarray) -> _Window | None:
+    """The window that gives the weights [resized, length] of an enlargement: around each element, or beginning at it."""
+    resized, length = wanted.shape
+    factor, rest = divmod(resized, length)
+    if rest or not 1 < factor < _WIDEST_AVERAGE:
+        return None
+    around = np.ones(factor + 1 - factor % 2)
+    if factor % 2 == 0:
+        around[[0, -1]] = 0.5
+    known = (_Window(factor, around / factor, factor // 2), _Window(factor, np.ones(factor) / factor, 0))
+    return next((window for window in known if np.allclose(window.matrix(length), wanted, rtol=0, atol=1e-6)), None)
 
 
 _MOST_COPIES = 16

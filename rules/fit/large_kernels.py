@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from itertools import pairwise, product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,38 @@ def in_overlapping_parts_of_seven(node: Node) -> None:
 def in_overlapping_parts_of_three(node: Node) -> None:
     """The kernel becomes two parts of three elements along an axis that has more, of which those that overlap are zeros in one."""
     _write_in_overlapping_parts(node, 3)
+
+
+@express("Conv", opset=13, exact=False, sums=True, zeros=True)
+def in_parts_of_three_of_what_is_cut(node: Node) -> None:
+    """A dense kernel without padding becomes parts of three elements along each axis, each of data that is cut at both ends.
+
+    Elements of a part that an earlier one has are zeros; a part of zeros alone goes.
+    """
+    most, weights, kernel, shape = 3, node.graph.tensor(node.input(1)), node.need_shape(1)[2:], node.need_shape(0)
+    longer = [max(length - most, 0) for length in kernel]
+    counts = [-(-length // most) for length in kernel]
+    is_dense = node.attr("dilations", [1, 1]) == [1, 1] and not any(node.attr("pads", []))
+    if weights is None or len(shape) != 4 or not is_dense or node.attr("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        return
+    if node.need_elem_type() not in _FLOATS or not any(longer) or prod(counts) > _MOST_PARTS:
+        return
+    left, op = node.const_input(1, "the kernel").copy(), node.op
+    begins = [np.linspace(0, more, count).astype(int).tolist() for more, count in zip(longer, counts, strict=True)]
+    results: list[str] = []
+    for place in product(*begins):
+        taps = (..., *(slice(begin, begin + most) for begin in place))
+        part = left[taps].copy()
+        left[taps] = 0
+        if not part.any():
+            continue
+        ends = [length - more + begin for length, more, begin in zip(shape[2:], longer, place, strict=True)]
+        data = op.Slice(node.input(0), op.int64(place), op.int64(ends), op.int64([2, 3]))
+        settings: dict[str, Any] = {name: node.attr(name) for name in ("strides", "group") if node.has_attr(name)}
+        bias = node.inputs[2:] if not results else []
+        results.append(op.Conv(data, op.const(part, part.dtype), *bias, kernel_shape=[*part.shape[2:]], **settings))
+    if results:
+        node.give(functools.reduce(op.Add, results))
 
 
 def _write_in_overlapping_parts(node: Node, most: int) -> None:

@@ -162,7 +162,7 @@ def convolution_in_two_dimensions(node: Node) -> None:
     node.become.Reshape(found, op.int64([*node.need_shape(node.output(0))]))
 
 
-@express(("Conv", "ConvTranspose"), opset=13, exact=False, sums=True)
+@express(("Conv", "ConvTranspose"), opset=13, exact=False, sums=True, heavy=True)
 def convolution_of_each_group(node: Node) -> None:
     """A convolution in a few groups becomes one for each of them, between a Split and a Concat."""
     count, kernel = node.attr("group", 1), node.need_shape(1)

@@ -66,6 +66,19 @@ REWRITES = [
         }""",
     ),
     (
+        "convolutions.convolution_of_masked_copies",
+        ["Conv", "Mul", "Resize"],
+        "",
+        """g (float[1,1,2,3] x) => (float[1,1,4,3] y) <float[1,1,2,3] w = {1,2,3,4,5,6}> {
+            y = ConvTranspose<strides = [2, 1], pads = [0, 1, 0, 1]>(x, w)
+        }""",
+        """<float[4] s = {1,1,2,1}, float[1,1,4,3] mask = {1,1,1,0,0,0,1,1,1,0,0,0}, float[1,1,2,3] v1 = {6,5,4,3,2,1}> {
+            copies = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , s)
+            spread = Mul (copies, mask)
+            y = Conv <kernel_shape = [2, 3], pads = [1, 1, 0, 1]> (spread, v1)
+        }""",
+    ),
+    (
         "convolutions.convolutions_of_each_phase",
         ["Conv", "Pad", "Reshape", "Slice", "Transpose"],
         SMALL,
@@ -273,15 +286,20 @@ CHANNELS = "g (float[1,3,2,2] x) => (float[?,?,?,?] y)"
     [
         f"{CHANNELS} <int64[1] i = {{3}}> {{ y = Gather<axis = 1>(x, i) }}",
         f"{CHANNELS} <int64[1] i = {{-4}}> {{ y = Gather<axis = 1>(x, i) }}",
-        f"{CHANNELS} <int64[1] i = {{1}}> {{ y = Gather<axis = 2>(x, i) }}",
         "g (float[1,3,2] x) => (float[1,1,2] y) <int64[1] i = {1}> { y = Gather<axis = 1>(x, i) }",
         "g (float[1,3,2,2] x) => (float[1,2,2] y) <int64 i = {1}> { y = Gather<axis = 1>(x, i) }",
         "g (int32[1,3,2,2] x) => (int32[1,1,2,2] y) <int64[1] i = {1}> { y = Gather<axis = 1>(x, i) }",
     ],
-    ids=["out of range", "below the range", "rows", "no image", "one channel without its axis", "integers"],
+    ids=["out of range", "below the range", "no image", "one channel without its axis", "integers"],
 )
 def test_what_is_not_channels_of_images_needs_its_gather(text: str, tmp_path: Path) -> None:
     assert "Gather 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Conv"], model(text, 13))
+
+
+def test_rows_are_cut_by_convolutions(tmp_path: Path) -> None:
+    text = f"{CHANNELS} <int64[1] i = {{1}}> {{ y = Gather<axis = 2>(x, i) }}"
+    x = np.arange(12, dtype=np.float32).reshape(1, 3, 2, 2)
+    assert same_as_written(tmp_path, ["Conv"], text, {"x": x}) == ["Conv"]
 
 
 def test_one_channel_of_many_takes_no_square_of_their_number(tmp_path: Path) -> None:

@@ -135,14 +135,51 @@ REWRITES = [
         """,
     ),
     (
-        "images.convolution_of_single_pixels",
-        ["Conv"],
-        "",
-        "g (float[1,2,3,3] x) => (float[1,2,5,4] y) <int64[8] p = {0,0,1,0,0,0,1,1}> { y = Pad(x, p) }",
+        "images.averages_of_copied_pixels",
+        ["Conv", "Mul", "Resize"],
+        "[[rule]]\noperators = ['Resize']\nattr = { mode = ['nearest'] }",
+        'g (float[1,1,1,2] x) => (float[1,1,1,4] y) <float[4] s = {1,1,1,2}> { y = Resize<mode = "linear">(x, , s) }',
         """
-            <float[2,1,1,1] v1 = {1,1}>
+            <float[4] s = {1,1,1,2}, float[1,1,1,3] w = {0.25,0.5,0.25}, float[1,1,1,4] m = {1.33333337,1,1,1.33333337}>
             {
-             y = Conv <group: int = 2, kernel_shape: ints = [1, 1], pads: ints = [1, 0, 1, 1]> (x, v1)
+             copies = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , s)
+             averages = Conv <group: int = 1, kernel_shape = [1,3], pads = [0,1,0,1]> (copies, w)
+             y = Mul (averages, m)
+            }
+        """,
+    ),
+    (
+        "images.averages_of_averages",
+        ["AveragePool"],
+        "[[rule]]\noperators = ['AveragePool']\nattr = { kernel_shape = { max = 3 } }",
+        "g (float[1,1,13,9] x) => (float[1,1,4,9] y) { y = AveragePool<kernel_shape = [6,1], strides = [2,1]>(x) }",
+        """
+            {
+             first = AveragePool <kernel_shape = [2,1], strides = [2,1]> (x)
+             y = AveragePool <kernel_shape = [3,1], strides = [1,1]> (first)
+            }
+        """,
+    ),
+    (
+        "images.largest_of_the_largest",
+        ["MaxPool"],
+        "[[rule]]\noperators = ['MaxPool']\nattr = { kernel_shape = { max = 4 } }",
+        "g (float[1,1,11,20] x) => (float[1,1,3,2] y) { y = MaxPool<kernel_shape = [4,9], strides = [3,9]>(x) }",
+        """
+            {
+             first = MaxPool <kernel_shape = [1,3], strides = [1,3]> (x)
+             y = MaxPool <kernel_shape = [4,3], strides = [3,3]> (first)
+            }
+        """,
+    ),
+    (
+        "images.with_strides_of_one",
+        ["MaxPool"],
+        "[[rule]]\noperators = ['MaxPool']\nattr = { strides = { max = 2 } }",
+        "g (float[1,1,3,4] x) => (float[1,1,1,2] y) { y = MaxPool<kernel_shape = [3,2], strides = [3,2]>(x) }",
+        """
+            {
+             y = MaxPool <kernel_shape = [3,2], strides = [1,2]> (x)
             }
         """,
     ),
@@ -247,3 +284,46 @@ def test_small_windows_see_what_the_large_one_sees(size: int, pads: tuple[int, i
 def test_an_average_over_windows_that_are_cut_has_no_equal_weights(attributes: str, tmp_path: Path) -> None:
     text = f"g (float[1,1,6] x) => (float[1,1,L] y) {{ y = AveragePool<kernel_shape = [3], {attributes}>(x) }}"
     assert "AveragePool 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, ["Conv"], model(text, 13))
+
+
+NEAREST = "[[rule]]\noperators = ['Resize']\nattr = { mode = ['nearest'] }"
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 4), (8, 5)])
+@pytest.mark.parametrize("mode", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+def test_a_linear_enlargement_by_whole_factors_without_one(mode: str, factors: tuple[int, int], tmp_path: Path) -> None:
+    scales = f"float[4] s = {{1, 1, {factors[0]}, {factors[1]}}}"
+    text = f'g (float[1,2,3,4] x) => (float[1,2,?,?] y) <{scales}> {{ y = Resize<mode = "linear", coordinate_transformation_mode = "{mode}">(x, , s) }}'
+    x = np.random.default_rng(1).uniform(1, 2, (1, 2, 3, 4)).astype(np.float32)
+    assert same_as_written(tmp_path, ["Conv", "Mul", "Resize"], text, {"x": x}, NEAREST) == ["Resize", "Conv", "Mul"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ['mode = "linear", coordinate_transformation_mode = "align_corners"', 'mode = "cubic"'],
+    ids=["align_corners", "cubic"],
+)
+def test_other_enlargements_are_no_averages_of_copies(settings: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {{1,1,2,2}}> {{ y = Resize<{settings}>(x, , s) }}"
+    options = for_a_list(tmp_path, ["Conv", "Mul", "Resize"], NEAREST)
+    with pytest.raises(rewriter.UnconvertibleError, match=r"Resize 'y' .* mode is"):
+        rewriter.convert_version(model(text, 13), 13, options=options)
+
+
+@pytest.mark.parametrize("pool", ["AveragePool", "MaxPool"])
+@pytest.mark.parametrize(("size", "stride", "length"), [(12, 12, 31), (12, 4, 23), (6, 3, 14), (9, 9, 9), (8, 8, 20)])
+def test_pools_of_large_windows_in_turns(pool: str, size: int, stride: int, length: int, tmp_path: Path) -> None:
+    rules = f"[[rule]]\noperators = ['{pool}']\nattr = {{ kernel_shape = {{ max = 3 }} }}"
+    text = f"g (float[1,1,{length},{length}] x) => (float[1,1,?,?] y) {{ y = {pool}<kernel_shape = [{size},{size}], strides = [{stride},{stride}]>(x) }}"
+    x = np.random.default_rng(1).uniform(1, 2, (1, 1, length, length)).astype(np.float32)
+    assert set(same_as_written(tmp_path, [pool], text, {"x": x}, rules)) == {pool}
+
+
+@pytest.mark.parametrize(
+    "settings", ["kernel_shape = [4,4], strides = [3,3]", "kernel_shape = [4,4], strides = [4,4], pads = [1,1,1,1]"]
+)
+def test_windows_that_do_not_consist_of_whole_smaller_ones_stay(settings: str, tmp_path: Path) -> None:
+    text = f"g (float[1,1,16,16] x) => (float[1,1,?,?] y) {{ y = AveragePool<{settings}>(x) }}"
+    rules = "[[rule]]\noperators = ['AveragePool']\nattr = { kernel_shape = { max = 3 } }"
+    with pytest.raises(rewriter.UnconvertibleError, match="kernel_shape is 4, not at most 3"):
+        rewriter.convert_version(model(text, 13), 13, options=for_a_list(tmp_path, ["AveragePool"], rules))

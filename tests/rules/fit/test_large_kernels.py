@@ -65,6 +65,21 @@ REWRITES = [
         """,
     ),
     (
+        "large_kernels.in_parts_of_three_of_what_is_cut",
+        ["Conv", "Slice", "Add"],
+        "[[rule]]\noperators = ['Conv']\nattr = { kernel_shape = [[1, 3]] }",
+        f"g (float[1,1,1,9] x) => (float[1,1,1,3] y) <float[1,1,1,5] w = {{{vector(5)}}}> {{ y = Conv<strides = [1,2]>(x, w) }}",
+        """
+            <int64[2] v1 = {0,0}, int64[2] v2 = {1,7}, int64[2] axes = {2,3}, float[1,1,1,3] v3 = {1,2,3}, int64[2] v4 = {0,2},
+             int64[2] v5 = {1,9}, float[1,1,1,3] v6 = {0,4,5}>
+            {
+             left = Slice (x, v1, v2, axes) one = Conv <kernel_shape = [1,3], strides = [1,2]> (left, v3)
+             right = Slice (x, v4, v5, axes) other = Conv <kernel_shape = [1,3], strides = [1,2]> (right, v6)
+             y = Add (one, other)
+            }
+        """,
+    ),
+    (
         "large_kernels.in_overlapping_parts_of_seven",
         ["Conv", "Add"],
         UP_TO.format(7, 1),
