@@ -276,18 +276,18 @@ class Interpreter:
         row = facts.of(step.node.op_type, step.node.domain)
         divisors = [value for index, value in enumerate(step.inputs) if Role.DIVISOR in row.role(index)]
         if any(isinstance(divisor, Tensor) and divisor.elem_type in WHOLE for divisor in divisors):
-            return not all(map(self._is_nowhere_0, divisors))
+            return not all(map(self._always_divides, divisors))
         return bool(divisors) and "fmod" in row.flags and attributes_of(step.node).get("fmod", 0) != 1
 
-    def _is_nowhere_0(self, divisor: Value | None) -> bool:
-        """Whether an operand is known to have no element that is 0."""
+    def _always_divides(self, divisor: Value | None) -> bool:
+        """Whether an operand is known to have no element that is 0, or -1, by which runtimes fail to divide the lowest number."""
         known = with_entries(divisor) if isinstance(divisor, Tensor) else None
         if known is None or known.entries is None:
             return False
         entries = known.entries
         if not known.is_sized and any(not isinstance(entry, int) for entry in entries.ravel()):
             return False
-        return all(self._prover.is_certain(terms.negated(terms.equal(entry, 0))) for entry in entries.ravel())
+        return all(self._prover.is_certain(terms.negated(terms.equal(entry, bad))) for entry in entries.ravel() for bad in (0, -1))
 
     # -- bodies
 

@@ -39,6 +39,7 @@ def strict_evaluator(more: Sequence[Any] = ()) -> Any:
         _strict_normalization(),
         _batch_normalization(),
         _local_response_normalization(),
+        _dequantize(),
         *_attention(),
         *more,
     ]
@@ -356,6 +357,21 @@ def _local_response_normalization() -> Any:
             return ((x / scale ** given.get("beta", 0.75)).astype(x.dtype),)
 
     return LRN
+
+
+def _dequantize() -> Any:
+    """A DequantizeLinear of any version. The reference lacks those below opset 19, which are the newer one with fewer types."""
+    from onnx.reference.ops.op_dequantize_linear import _CommonDequantizeLinear as PlainDequantizeLinear
+
+    class DequantizeLinear(PlainDequantizeLinear):
+        """https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, *inputs: Any, **linked: Any) -> Any:
+            return super()._run(*inputs, **_attributes(self.onnx_node, linked))
+
+    return DequantizeLinear
 
 
 def _attributes(node: NodeProto, linked: Mapping[str, Any]) -> dict[str, Any]:

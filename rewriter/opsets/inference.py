@@ -14,6 +14,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GRAPH_TYPES
 from ..process import child_call
 from . import carried_lists, unread
+from .followed_entries import are_told_apart
 from .foreign import models, registered, schemas
 from .foreign.types import infer as types_of_foreign
 from .misinferred import (
@@ -42,22 +43,23 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         replaced = put_stand_ins(copy)
         state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
-    inferred = _infer_isolated(serialized)
+    follows = are_told_apart(model)
+    inferred = _infer_isolated(serialized, follows)
     has_lists = carried_lists.may_be_carried(serialized)
     if inferred is not None and has_lists:
         shorter = carried_lists.without_elements(onnx.ModelProto.FromString(serialized), inferred)
         if shorter is not None:
             serialized = shorter.SerializeToString()
-            inferred = _infer_isolated(serialized)
+            inferred = _infer_isolated(serialized, follows)
     may_err = may_be_wrong_in(model, serialized, _oldest_opset(model))
     while may_err and inferred is not None and (wrong := wrongly_inferred(inferred)):
         serialized = hidden(serialized, wrong, replaced)
-        inferred = _infer_isolated(serialized)
+        inferred = _infer_isolated(serialized, follows)
     while has_ml and inferred is not None and state_ml_types(inferred, inferred.graph):  # what follows says more then
-        inferred = _infer_isolated(inferred.SerializeToString())
+        inferred = _infer_isolated(inferred.SerializeToString(), follows)
     rounds = models.rounds(model, serialized)
     while rounds and inferred is not None and models.state_types(inferred, infer_node):
-        inferred, rounds = _infer_isolated(inferred.SerializeToString()), rounds - 1
+        inferred, rounds = _infer_isolated(inferred.SerializeToString(), follows), rounds - 1
     if inferred is not None and replaced:
         take_stand_ins_back(inferred, replaced)
     if inferred is not None and has_lists:
@@ -82,22 +84,25 @@ def _oldest_opset(model: onnx.ModelProto) -> int:
     return min((entry.version for entry in imports), default=1)
 
 
-def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
-    """The model with what onnx infers, in a child process; None where it crashes or refuses the model. Hidden nodes stay hidden."""
+def _infer_isolated(serialized: bytes, follows: bool = True) -> onnx.ModelProto | None:
+    """The model with what onnx infers, in a child process; None where it crashes or refuses the model. Hidden nodes stay hidden.
+
+    `follows`: entries of shapes are followed through what computes with them.
+    """
     if not unread.are_in(serialized):
-        return _infer_shown(serialized)
+        return _infer_shown(serialized, follows)
     model = onnx.ModelProto.FromString(serialized)
     domains = [domain for _, domain in unread.domains(model)]
     unread.show(model)
-    inferred = _infer_shown(model.SerializeToString())
+    inferred = _infer_shown(model.SerializeToString(), follows)
     for (node, _), domain in zip(unread.domains(inferred) if inferred is not None else (), domains, strict=False):
         node.domain = domain
     return inferred
 
 
-def _infer_shown(serialized: bytes) -> onnx.ModelProto | None:
+def _infer_shown(serialized: bytes, follows: bool) -> onnx.ModelProto | None:
     try:
-        return onnx.ModelProto.FromString(child_call.infer_model(serialized))
+        return onnx.ModelProto.FromString((child_call.infer_model if follows else child_call.infer_without_entries)(serialized))
     except (child_call.Crashed, child_call.Refused):
         return None
 

@@ -186,52 +186,6 @@ def goes_to_two_ends(node: onnx.NodeProto, known: Operands) -> bool:
     return not known.marks(node.input[2]).endless.isdisjoint(known.marks(node.input[4]).negative)
 
 
-def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
-    """The positions of nodes that cast numbers back to integers which a Cast to a smaller type may have changed, each with its
-    type: onnx takes the entries of a shape for the same behind both.
-    """
-    casts = [
-        (index, node, _type_cast_to(node))
-        for index, (node, _) in enumerate(nodes_with_opset(model))
-        if node.op_type == "Cast" and node.input and node.domain in DEFAULT_DOMAINS
-    ]
-    if all(kind in _WIDE for _, _, kind in casts):
-        return {}
-    cut = _values_that_may_be_cut(model)
-    return {index: kind for index, node, kind in casts if kind in _INTEGERS and node.input[0] in cut}
-
-
-def _values_that_may_be_cut(model: onnx.ModelProto) -> set[str]:
-    """The values that may come from a Cast to a small type through nodes that onnx follows entries through, in any graph with such
-    names; so may the parameters of functions, and what calls make.
-    """
-    readers: dict[str, list[onnx.NodeProto]] = {}
-    waiting = [name for function in model.functions for name in function.input]
-    for node, _ in nodes_with_opset(model):
-        if node.domain not in DEFAULT_DOMAINS or (node.op_type == "Cast" and _type_cast_to(node) not in _WIDE):
-            waiting += node.output
-        elif facts.of(node.op_type).has("entries"):
-            for name in node.input:
-                readers.setdefault(name, []).append(node)
-    cut: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in cut:
-            cut.add(name)
-            waiting += (output for reader in readers.get(name, ()) for output in reader.output)
-    return cut
-
-
-def _type_cast_to(node: onnx.NodeProto) -> int:
-    return next((attribute.i for attribute in node.attribute if attribute.name == "to"), 0)
-
-
-_INTEGERS = {TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64}
-"""The types in which runtimes take sizes, and those beside them."""
-_WIDE = {*_INTEGERS, TensorProto.FLOAT, TensorProto.DOUBLE}
-"""The types that hold every size below 2^24."""
-
-
 def usable_data(node: onnx.NodeProto, data: Mapping[str, TensorProto]) -> Mapping[str, TensorProto]:
     """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps, or
     they have two meanings.

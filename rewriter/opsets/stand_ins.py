@@ -12,6 +12,7 @@ from ..onnx_model.all_nodes import constants, nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset
 from . import facts
+from .followed_entries import integers_cut_before, rows_of_entries
 from .misinferred import (
     WRONG_SYMBOLS,
     Operands,
@@ -22,7 +23,6 @@ from .misinferred import (
     has_unknown_starts,
     has_unknown_steps,
     inferred_as,
-    integers_cut_before,
     keeps_its_input,
     stated_shape,
 )
@@ -44,6 +44,8 @@ def may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
         return True
     if b"Cast" in serialized and integers_cut_before(model):
         return True
+    if b"Unsqueeze" in serialized and rows_of_entries(model, constants(model)):
+        return True
     if any(op_type.encode() in serialized for op_type in facts.with_word("inferred-as")):
         return True
     return any(
@@ -61,7 +63,8 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     """
     replaced: dict[int, onnx.NodeProto] = {}
     functions: dict[str, onnx.FunctionProto] = {}
-    known, cut = Operands(constants(model)), integers_cut_before(model)
+    stored = constants(model)
+    known, cut, rows = Operands(stored), integers_cut_before(model), rows_of_entries(model, stored)
     for index, (node, opset) in enumerate(nodes_with_opset(model)):
         if node.domain not in DEFAULT_DOMAINS or not node.input or not node.output:
             continue
@@ -76,11 +79,16 @@ def put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
             replaced[index] = _copy(node)
             for attribute in node.attribute:
                 attribute.ints[:] = sorted(attribute.ints)
-        elif (function := _stand_in(node, opset, known, cut.get(index))) is not None:
+        else:
+            function = _ROWS.get(len(node.input)) if index in rows else _stand_in(node, opset, known, cut.get(index))
+            if function is None:
+                continue
             replaced[index] = _copy(node)
             functions[function.name] = function
             node.domain, node.op_type = _STAND_INS, function.name
-            del node.input[len(function.input) :], node.attribute[:]
+            del node.input[len(function.input) :]
+            if not function.attribute:
+                del node.attribute[:]
     if functions:
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
@@ -173,6 +181,16 @@ def _cast_anyhow(kind: int) -> onnx.FunctionProto:
         f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> Cast{kind} (data) => (numbers) '
         f"{{ f = Cast <to = 1> (data)\n e = Exp (f)\n numbers = Cast <to = {kind}> (e) }}"
     )
+
+
+_ROWS = {
+    len(names): onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : {opset}]> Rows{opset} {parameter} ({", ".join(names)}) => (part) '
+        f"{{ rows = Unsqueeze {axes} ({', '.join(names)})\n part = Abs (rows) }}"
+    )
+    for opset, parameter, axes, names in ((11, "<axes>", "<axes : ints = @axes>", ["data"]), (13, "", "", ["data", "axes"]))
+}
+"""The stand-ins for Unsqueeze of entries of a shape, by their number of inputs: no inference follows them through an Abs."""
 
 
 def _reshape_to(shape: Sequence[int]) -> onnx.FunctionProto:

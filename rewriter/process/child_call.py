@@ -52,6 +52,11 @@ def infer_model(model: bytes) -> bytes:
     return _call("infer_model", model)
 
 
+def infer_without_entries(model: bytes) -> bytes:
+    """As `infer_model`, but no entries of shapes are followed through what computes with them. Raises as `check_model`."""
+    return _call("infer_without_entries", model)
+
+
 def inline_functions(model: bytes) -> bytes:
     """The serialized model with the nodes of its functions in place of their calls, where both are of the same opset. onnx does not
     know the defaults that functions have for attributes: calls have to state these. Raises as `check_model`.

@@ -39,6 +39,11 @@ def infer_model(model: bytes) -> bytes:
     return _onnx.shape_inference.infer_shapes(model, False, False, True)
 
 
+def infer_without_entries(model: bytes) -> bytes:
+    """As `infer_model`, but no entries of shapes are followed through what computes with them."""
+    return _onnx.shape_inference.infer_shapes(model, False, False, False)
+
+
 def inline_functions(model: bytes) -> bytes:
     """The serialized `model` with the nodes of its functions in place of their calls, where the opsets are the same."""
     return _onnx.inliner.inline_local_functions(model, False)
@@ -59,7 +64,7 @@ def infer_node(
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (check_model, check_nodes, infer_model, inline_functions, infer_strictly, infer_node)
+    for function in (check_model, check_nodes, infer_model, infer_without_entries, inline_functions, infer_strictly, infer_node)
 }
 
 

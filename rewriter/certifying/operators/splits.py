@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import terms
-from ..calls import Call, models
+from ..calls import Call, NotModelledError, models
 from ..tensors import Tensor
 from ..terms import Whole
 
@@ -30,6 +30,8 @@ def _sizes(call: Call, length: Whole) -> list[Whole]:
     if call.opset < 18:
         call.require(terms.equal(terms.remainder(length, count), 0), f"that an axis divides into {count} parts")
         return [terms.floor(length, count)] * count
+    if call.attr("num_outputs") is None:
+        raise NotModelledError("nothing states the sizes or the number of the parts")
     size = terms.ceiling(length, count)
     last = terms.simplified(length - size * (count - 1))
     call.require(terms.is_most(0, last), f"that an axis is long enough for {count} parts")

@@ -216,7 +216,7 @@ def decide_integers(
     if reading.strides or reading.starts or reading.ends:
         return _cuts(random, style, reading, dims).clip(low, high)
     if reading.divides and style.integers == "bits":
-        return random.integers(1, min(high, 1 << 24), dims)
+        return random.integers(1, max(min(high, 1 << 24), 2), dims)
     if reading.divides or reading.powers:
         dealt = _dealt(random, _DIVISORS if reading.divides else _POWERS, dims, style.turn)
         return np.abs(dealt) if low == 0 else dealt
@@ -224,10 +224,15 @@ def decide_integers(
 
 
 def _squarable(limits: tuple[int, int], count: int) -> tuple[int, int]:
-    """The limits between which the squares of `count` integers add up to no more than the upper one of `limits`."""
+    """The limits between which the squares of `count` integers add up to no more than the upper one of `limits`, or of int32: no
+    operator adds in a smaller type.
+    """
     low, high = limits
-    largest = math.isqrt(high // max(count, 1))
-    return max(low, -largest), largest
+    largest = max(math.isqrt(max(high, _SMALLEST_SUM) // max(count, 1)), 1)
+    return max(low, -largest), min(high, largest)
+
+
+_SMALLEST_SUM = 2**31 - 1
 
 
 def _whole_numbers(

@@ -263,7 +263,7 @@ class Evidence:
             return compare_values(name, expected, got, *loose.of(name, dtype_name(expected))).equal
 
         def is_a_step(_name: str, expected: Any, got: Any) -> bool:
-            if not isinstance(expected, np.ndarray) or expected.dtype.kind not in "iu":
+            if not isinstance(expected, np.ndarray) or not _are_whole(expected):
                 return False
             return expected.shape == shape_of_value(got) and compare_values("", expected, got).max_abs <= 1
 
@@ -274,3 +274,8 @@ class Evidence:
                 before, after = (run_by_worker(path, engine, pair.worker, run.inputs) for path in (pair.original, pair.result))
                 return first_difference(Models(before, after, differs, is_slight, is_a_step), different)
         return Difference()
+
+
+def _are_whole(numbers: np.ndarray) -> bool:
+    """Whether these are integers, or floats that are whole numbers, as Round gives them."""
+    return numbers.dtype.kind in "iu" or (numbers.dtype.kind == "f" and bool((numbers == np.round(numbers)).all()))

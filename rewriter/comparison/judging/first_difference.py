@@ -5,7 +5,7 @@ Values keep their names when a node is rewritten, so a name that occurs in both 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,8 +52,8 @@ class Difference(NamedTuple):
 
     `node` is the node that makes the tensor, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models,
     from inputs that are equal within the tolerance. `rounded`: one of the nodes that make it in the original rounds, and the
-    nodes are the same in both, or their inputs differ in the last bits, and the tensor by one step. `slight`: the tensor differs
-    only in its last bits.
+    nodes are the same in both, or their inputs differ in the last bits, and they are of the same operators, or the tensor differs
+    by one step. `slight`: the tensor differs only in its last bits.
     """
 
     text: str = ""
@@ -119,7 +119,8 @@ def first_difference(models: Models, outputs: Iterable[str]) -> Difference:
         first = min(shared[value] for value in wrong)
     name = names[first]
     made = _made(name, original, result, shared)
-    return made._replace(slight=_all(models.is_slight, models, (name,)), rounded=_is_rounded(models, name, made, original, shared))
+    rounded = _is_rounded(models, name, made, (original.feeding(name, shared), result.feeding(name, shared)))
+    return made._replace(slight=_all(models.is_slight, models, (name,)), rounded=rounded)
 
 
 def _narrow(models: Models, names: list[str], last: int) -> int:
@@ -143,11 +144,13 @@ def _differing(models: Models, names: list[str]) -> list[str]:
     return [name for start in range(0, len(names), _PROBES) for name in _probe(models, tuple(names[start : start + _PROBES]))]
 
 
-def _is_rounded(models: Models, name: str, made: Difference, original: _Graph, shared: Mapping[str, int]) -> bool:
-    feeding, nodes = original.feeding(name, shared)
-    if not any(facts.of(node.op_type).jumps for node in nodes):
+def _is_rounded(models: Models, name: str, made: Difference, fed: Sequence[tuple[set[str], list[NodeProto]]]) -> bool:
+    (feeding, before), (_, after) = fed
+    if not any(facts.of(node.op_type).jumps for node in before):
         return False
-    return made.stayed or (_all(models.is_a_step, models, (name,)) and _differ_in_last_bits(models, tuple(feeding)))
+    is_spelled_alike = [node.op_type for node in before] == [node.op_type for node in after]
+    may_jump = is_spelled_alike or _all(models.is_a_step, models, (name,))
+    return made.stayed or (may_jump and _differ_in_last_bits(models, tuple(feeding)))
 
 
 def _differ_in_last_bits(models: Models, names: tuple[str, ...]) -> bool:

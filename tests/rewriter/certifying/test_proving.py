@@ -295,6 +295,10 @@ INT32 = (
     HEAD
     + OF_SIZES % "s = Shape(X) c = Cast<to = 6>(s) p = Mul(c, c) q = Mul(p, c) m = Mul(q, c) i = Cast<to = 7>(m) r = Sub(i, u) %s"
 )
+ROW = "g (float[4,1,5] Q) => (int64[a] y) <int64[1] four = {4}, int64 i = {0}, int64[1] z = {0}> { %s y = Neg(v) }"
+OF_OTHERS = "g (float[3,4] X, int64[2] k, bool b) => (int64[a] y) <int64 z = {0}> { y = If(b) <then_branch = t () => (int64[L] r) { d = Shape(X) r = Neg(d) }, else_branch = e () => (int64[M] s) { %s }> }"
+BY_LESS = "g (int64[N] X) => (int64[a] y) <int64 m = {-1}> { %s y = Identity(X) }"
+THIRDS = "g (float[N] X) => (float[a] p, float[b] q, float[c] r) { p, q, r = Split%s(X) }"
 IN_NO_TURN = "g (float[N] X, int64 n, int64[1] k) => (int64[w] y) <bool go = {1}%s> { j = Identity(k) v = ConstantOfShape(j) %s = Loop(n, go) <body = bd (int64 i, bool c) => (bool co, float[R] d) %s { co = Identity(c) %s d = Neg(h) }> y = Shape(%s) }"
 IN_A_FUNCTION = '<ir_version: 10, opset_import: ["" : 17, "c" : 1]> g (int64 n, int64[1] k) => (int64[w] y) { y = c.f(n, k) } <domain: "c", opset_import: ["" : 17]> f (n, k) => (y) { go = Constant<value = bool {1}>() z = Loop(n, go) <body = bd (int64 i, bool c) => (bool co, float[R] d) %s { co = Identity(c) h = ConstantOfShape(k) d = Neg(h) }> y = Shape(z) }'
 MADE_INSIDE = "h = ConstantOfShape(k)"
@@ -324,6 +328,21 @@ FALSE = {
         NINE,
     ),
     "a product of sizes in int32": (INT32 % "h = Reshape(W, r) v = Shape(h)", NINE),
+    "a product of sizes in float, behind a known operator": (FLOATS % "h = Expand(W, r) f = Softmax(h) v = Shape(f)", NINE),
+    "a product of sizes in int32, behind a known operator": (INT32 % "h = Expand(W, r) f = Softmax(h) v = Shape(f)", NINE),
+    "a row of entries": (
+        HEAD + ROW % "s = Shape(Q) u = Unsqueeze(s, z) w = Gather(u, i) h = ConstantOfShape(w) f = CumSum(h, i) v = Shape(f)",
+        HEAD + ROW % "v = Identity(four)",
+    ),
+    "entries of another branch": (
+        HEAD + OF_OTHERS % "d = Abs(k) h = ConstantOfShape(d) f = CumSum(h, z) s = Shape(f)",
+        HEAD + OF_OTHERS % "s = Constant<value = int64[2] {3,4}>()",
+    ),
+    "a division by -1": (HEAD + BY_LESS % "", HEAD + BY_LESS % "u = Div(X, m)"),
+    "parts of which nothing states the number": (
+        HEAD.replace("17", "18") + THIRDS % "<num_outputs = 3>",
+        HEAD.replace("17", "18") + THIRDS % "",
+    ),
     "a division out of a branch": (HEAD + GUARDED % ("", "q = Div(X, d)"), HEAD + GUARDED % ("q = Div(X, d)", "")),
     "a division out of a Loop": (HEAD + IN_TURNS % ("", "q = Div(X, d)"), HEAD + IN_TURNS % ("q = Div(X, d)", "")),
     "a rest out of a branch": (HEAD + GUARDED % ("", "q = Mod(X, d)"), HEAD + GUARDED % ("q = Mod(X, d)", "")),

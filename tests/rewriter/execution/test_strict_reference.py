@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import model, run
+from onnx import helper
 
 from split_rewrite.rewriter.execution.strict_reference import SplitSizesError, strict_evaluator
 from split_rewrite.rewriter.opsets.transitions import newest_opset
@@ -128,6 +129,27 @@ def test_normalizations_agree_with_onnxruntime(node: str, opset: int) -> None:
     }
     [y] = strict_evaluator()(proto).run(None, inputs)
     np.testing.assert_allclose(y, run(proto, inputs)[0], rtol=1e-5, atol=1e-6)
+
+
+DEQUANTIZED = {
+    "one scale": ("(int8[2,5] x, float s, int8 z)", "(x, s, z)", 10),
+    "no zero point": ("(uint8[2,5] x, float s)", "(x, s)", 13),
+    "a scale for each column": ("(uint8[2,5] x, float[5] s, uint8[5] z)", "(x, s, z)", 13),
+    "a scale for each row": ("(int8[2,5] x, float[2] s, int8[2] z)", "<axis = -2> (x, s, z)", 13),
+    "large integers": ("(int32[2,5] x, float s)", "(x, s)", 10),
+    "the newest version": ("(int8[2,5] x, float[5] s)", "<axis = 1> (x, s)", 21),
+}
+
+
+@pytest.mark.parametrize(("inputs", "node", "opset"), DEQUANTIZED.values(), ids=DEQUANTIZED)
+def test_dequantized_numbers_are_those_of_onnxruntime(inputs: str, node: str, opset: int) -> None:
+    proto = model(f"g {inputs} => (float[2,5] y) {{ y = DequantizeLinear {node} }}", opset)
+    random, feeds = np.random.default_rng(0), {}
+    for value in proto.graph.input:
+        dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        numbers = random.random([dim.dim_value for dim in value.type.tensor_type.shape.dim]) * (1 if dtype == np.float32 else 100)
+        feeds[value.name] = np.asarray(numbers).astype(dtype)
+    np.testing.assert_array_equal(strict_evaluator()(proto).run(None, feeds)[0], run(proto, feeds)[0])
 
 
 def test_attributes_of_normalizations_come_from_the_caller() -> None:

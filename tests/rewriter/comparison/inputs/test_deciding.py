@@ -83,6 +83,29 @@ RIGHT = {
         17,
         13,
     ),
+    "averages that another kernel adds up, before they are quantized": (
+        "g (float[N,4,5,5] x) => (float[N,4,5,5] y) <float s = {0.05}, float t = {0.1}, int8 z = {0}> { q = QuantizeLinear(x, s, z) "
+        "d = DequantizeLinear(q, s, z) p = AveragePool<kernel_shape = [3,3], pads = [1,1,1,1]>(d) r = QuantizeLinear(p, t, z) "
+        "y = DequantizeLinear(r, t, z) }",
+        13,
+        19,
+    ),
+    "squares of small integers, which are added as floats": (
+        "g (uint8[2,4,6,6] x) => (float[2,1,6,6] y) { c = Cast<to = 1>(x) y = ReduceL2<axes = [1]>(c) }",
+        13,
+        18,
+    ),
+    "squares of more small integers than those could have a sum": (
+        "g (uint8[300] x) => (float[1] y) { c = Cast<to = 1>(x) y = ReduceSumSquare<axes = [0]>(c) }",
+        13,
+        18,
+    ),
+    "squares of what was small before, and divided": (
+        "g (uint8[2,4,6,6] x) => (int32[1,1,1,1] y) <int32 k = {7}> { a = Cast<to = 6>(x) b = Mod(k, a) c = Cast<to = 1>(b) "
+        "d = Sqrt(c) e = Cast<to = 6>(d) y = ReduceSumSquare(e) }",
+        13,
+        18,
+    ),
 }
 
 
@@ -90,6 +113,26 @@ RIGHT = {
 def test_right_results_stay_equal(text: str, source: int, target: int) -> None:
     found = convert_version(model(text, source, 9), target, compare="model", options=Options(compare_budget=60)).report.comparison
     assert found is not None and found.status == "equal"
+
+
+ENLARGED = (
+    "g (float[2,4,6,6] x) => (%s y) <float[0] r = {}, float[4] s = {1, 1, 1.5, 2}, float k = {255}, int64[1] two = {2}> "
+    '{ a = Resize<mode = "linear", coordinate_transformation_mode = "align_corners">(x, r, s) %s }'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "behind"),
+    [
+        ("int64[2,4,9,1]", "y = ArgMax<axis = -1>(a)"),
+        ("int64[2,4,9,2]", "v, y = TopK(a, two)"),
+        ("float[2,4,9,12]", "m = Mul(a, k) y = Round(m)"),
+    ],
+    ids=["ArgMax", "TopK", "Round"],
+)
+def test_what_jumps_behind_last_bits_is_compared_alone(kind: str, behind: str) -> None:
+    found = convert_version(model(ENLARGED % (kind, behind), 11, 7), 10, options=Options(compare_budget=60), compare="auto")
+    assert found.report.comparison is not None and found.report.comparison.status == "equal"
 
 
 def test_nobody_says_where_nan_is_sorted_to() -> None:

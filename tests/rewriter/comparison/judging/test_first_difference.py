@@ -83,6 +83,18 @@ def test_a_step_of_a_node_that_changed_is_of_last_bits_only_where_its_inputs_dif
     assert (found.status, found.rounded) == ("different", rounded)
 
 
+@pytest.mark.parametrize(("before_it", "rounded"), [("Mul(x, m)", True), ("Neg(x)", False)], ids=["last-bits", "equal-inputs"])
+def test_a_jump_of_the_same_operator_in_another_spelling(save: Save, worker: Worker, before_it: str, rounded: bool) -> None:
+    """Whether the spelling means the same is for the comparison of that node alone to say: here it does not."""
+    text = "g (float[8,8] x) => (int64[8] y) <float m = {-1.0000001}> { a = %s y = ArgMax<axis = %d, keepdims = 0>(a) }"
+    before, after = text % ("Neg(x)", 0), text % (before_it, 1)
+    found = compare(save(before), save(after), worker=worker, tolerance=Tolerance(inexact=True))
+    assert (found.status, found.rounded) == ("different", rounded)
+    samples = Samples(data=[{"x": np.random.default_rng(0).random((8, 8), np.float32)}])
+    found = compare(save(before), save(after), worker=worker, tolerance=Tolerance(inexact=True), samples=samples)
+    assert (found.status, found.rounded) == ("different", False)  # what is given is not excused
+
+
 def test_what_a_changed_node_makes_of_given_inputs_is_no_step(save: Save, worker: Worker) -> None:
     before = ROUNDED.replace("10000000.0", "10.0") % "Neg(x)"
     after = before.replace("Neg(x)", "Mul(x, m)").replace("y = Cast<to = 6>(b)", "f = Floor(b) y = Cast<to = 6>(f)")
