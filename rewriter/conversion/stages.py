@@ -142,7 +142,7 @@ class Job:
         if target is not None:
             self._demands.require_opset(target)
             return Aim(target, model)
-        tried = try_opsets(self._demands, source, model.survey.operators, lambda opset: self.try_at(opset, model)[1])
+        tried = try_opsets(self._demands, source, model.survey.operators, lambda opset: self.outcome_at(opset, model))
         blocked = {opset: outcome.blockers for opset, outcome in tried.items()}
         chosen = min(blocked, key=lambda opset: (len(blocked[opset]), sum(bool(b.transition) for b in blocked[opset])))
         trouble = blocked.get(source, []) if chosen != source else []
@@ -160,6 +160,10 @@ class Job:
         """Convert a copy of `model` to `opset`. Returns the copy and the outcome."""
         skeleton = duplicate(self.prepared.skeleton)
         return skeleton, self._attempts.convert(self._attempts.model_of(skeleton, opset, like=model), opset).outcome
+
+    def outcome_at(self, opset: int | None, model: Model) -> Outcome:
+        """The outcome of converting a copy of `model` to `opset`, without the rewrites, which would keep that copy in memory."""
+        return replace(self.try_at(opset, model)[1], rewrites=[])
 
     def convert(self, model: Model, target: int | None) -> Converted:
         """Convert the nodes of `model` to `target`."""

@@ -66,7 +66,7 @@ def inspect_model(model: AnyModel) -> Inspection:
 def _inspected(opened: Opened, accepted: Accepted, job: Job, model: Model) -> Inspection:
     prepared, proto = job.prepared, opened.skeleton.proto
     reach = (
-        None if prepared.opset is None else find_reach(prepared.opset, newest_opset(), lambda opset: job.try_at(opset, model)[1])
+        None if prepared.opset is None else find_reach(prepared.opset, newest_opset(), lambda opset: job.outcome_at(opset, model))
     )
     with_default = {tensor.name for tensor in proto.graph.initializer}
     return Inspection(

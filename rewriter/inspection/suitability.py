@@ -89,15 +89,15 @@ class _Judge:
     def _outcome(self, job: Job | None, opset: int) -> Outcome:
         if job is not None:
             model = job.unchecked(opset) if self._model.proto.functions else self._model
-            return job.try_at(opset, model)[1]
+            return job.outcome_at(opset, model)
         if opset not in self._plain:
-            self._plain[opset] = self._job.try_at(opset, self._model)[1]
+            self._plain[opset] = self._job.outcome_at(opset, self._model)
         return self._plain[opset]
 
     def _rewritten(self, outcome: Outcome, opset: int) -> list[str]:
         """What was changed because of the runtime, beside what any conversion to the opset changes."""
         if opset not in self._plain:
-            self._plain[opset] = self._job.try_at(opset, self._model)[1]
+            self._plain[opset] = self._job.outcome_at(opset, self._model)
         usual: set[Change] = set(self._plain[opset].changes)
         count = len({(change.node, change.where) for change in outcome.changes if change not in usual})
         return [f"{count:,} node{'s' * (count != 1)} rewritten"] if count else []
