@@ -91,6 +91,8 @@ class Parts:
 
 _MOST_TERMS = 4 * MOST_ENTRIES
 """The number of element terms that are made for one node or question."""
+_CHOICES_OF_A_TERM = 8
+"""How many choices take as long as another element term."""
 _LEFT: ContextVar[int | None] = ContextVar("element terms that may still be made", default=None)
 
 
@@ -104,13 +106,14 @@ def limited() -> Iterator[None]:
         _LEFT.reset(token)
 
 
-def _count_term() -> None:
+def _count_term(choices: int = 0) -> None:
+    """Count an element term, which chooses among `choices` others."""
     left = _LEFT.get()
     if left is None:
         return
     if left <= 0:
         raise NotModelledError("its elements need too many terms")
-    _LEFT.set(left - 1)
+    _LEFT.set(left - 1 - choices // _CHOICES_OF_A_TERM)
 
 
 def _remembered(at: Callable[[Index], Term]) -> Callable[[Index], Term]:
@@ -167,6 +170,7 @@ def of_entries(elem_type: int, entries: np.ndarray, *, is_sized: bool) -> Tensor
         places = list(combinations(*map(range, entries.shape)))
         if not places:
             raise NotModelledError("an element of an empty tensor is asked for")
+        _count_term(len(places))
         found = entries[places[-1]]
         for place in reversed(places[:-1]):
             found = terms.choice(terms.every(map(terms.equal, index, place)), entries[place], found)

@@ -9,7 +9,6 @@ from onnx import TensorProto
 
 from ..onnx_model.all_nodes import Stored, nodes_with_opset, with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import subgraphs
 from . import facts
 
 
@@ -77,8 +76,9 @@ def rows_of_entries(model: onnx.ModelProto, stored: Mapping[str, Sequence[Stored
     """
     found: set[int] = set()
     ranks = {name: max(map(_rank, made)) for name, made in stored.items()}
+    followed = facts.with_word("entries") | facts.of_kind(facts.Kind.SHAPE)
     for index, (node, _) in enumerate(nodes_with_opset(model)):
-        if node.domain not in DEFAULT_DOMAINS:
+        if node.op_type not in followed or node.domain not in DEFAULT_DOMAINS:
             continue
         rank = _rank_of_entries(node, ranks)
         if node.op_type == "Unsqueeze" and rank > 1:
@@ -89,12 +89,12 @@ def rows_of_entries(model: onnx.ModelProto, stored: Mapping[str, Sequence[Stored
 
 
 def _rank_of_entries(node: onnx.NodeProto, ranks: Mapping[str, int]) -> int:
-    """The number of axes of the entries that `node` makes; -1 where onnx follows none."""
-    if facts.of(node.op_type).kind is facts.Kind.SHAPE:
+    """The number of axes of the entries that `node`, of an operator that onnx follows, makes; -1 where it follows none."""
+    if node.op_type in facts.of_kind(facts.Kind.SHAPE):
         return int(node.op_type == "Shape")
-    if not facts.of(node.op_type).has("entries") or not node.input:
-        return -1
     of_inputs = [ranks.get(name, -1) for name in node.input]
+    if not of_inputs:
+        return -1
     if node.op_type == "Unsqueeze":
         return of_inputs[0] + 1 if of_inputs[0] >= 0 else -1
     if node.op_type == "Squeeze":
@@ -121,7 +121,7 @@ def are_told_apart(model: onnx.ModelProto) -> bool:
     and takes those of one branch for the value in another.
     """
     for owner in (model.graph, *model.functions):
-        if not any(True for node in owner.node for _ in subgraphs(node)):
+        if not any(node.op_type in facts.GRAPH_HOLDERS for node in owner.node):
             continue
         seen: set[str] = set()
         followed: set[str] = set()

@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import z3
 from helpers import model
 
 from split_rewrite.rewriter import CompareError, Options, convert_version
 from split_rewrite.rewriter.certifying.certificate import Certificate
 from split_rewrite.rewriter.certifying.proving import certify
+from split_rewrite.rewriter.certifying.tensors import NotModelledError, limited, of_entries
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.engine.registry import simplify
 from split_rewrite.rewriter.graph.node import Node
@@ -892,3 +894,12 @@ def test_long_and_branching_chains_are_read() -> None:
         ]
         * 2
     ).is_proved
+
+
+def test_choices_in_a_large_table_count_as_terms() -> None:
+    table = of_entries(onnx.TensorProto.INT64, np.arange(1000).astype(object), is_sized=False)
+    asked = iter(range(1000))
+    with limited(), pytest.raises(NotModelledError, match="too many terms"):
+        for number in asked:
+            table.at((z3.Int(f"position_{number}"),))
+    assert 900 < len(list(asked)) < 990
