@@ -21,7 +21,8 @@ def integers_cut_before(model: onnx.ModelProto) -> dict[int, int]:
         for index, (node, _) in enumerate(nodes_with_opset(model))
         if node.op_type == "Cast" and node.input and node.domain in DEFAULT_DOMAINS
     ]
-    if all(kind == TensorProto.INT64 for _, _, kind in casts):
+    kinds = {kind for _, _, kind in casts}
+    if kinds == {TensorProto.INT64} or kinds.isdisjoint(_INTEGERS):
         return {}
     changed = _values_that_may_be_changed(model)
     return {index: kind for index, node, kind in casts if kind in _INTEGERS and node.input[0] in changed}
@@ -32,8 +33,8 @@ def _values_that_may_be_changed(model: onnx.ModelProto) -> set[str]:
     follows entries through, in any graph with such names; so may the parameters of functions, and what calls make.
     """
     readers: dict[str, list[onnx.NodeProto]] = {}
-    changed = [name for function in model.functions for name in function.input]
-    cast: list[str] = []
+    changed = [name for function in model.functions for name in function.input]  # whatever was computed of it
+    cast: list[str] = []  # to a type in which arithmetic gives other numbers
     for node, _ in nodes_with_opset(model):
         kind = _type_cast_to(node) if node.op_type == "Cast" else TensorProto.UNDEFINED
         if node.domain not in DEFAULT_DOMAINS or (node.op_type == "Cast" and kind not in _WIDE):
@@ -89,7 +90,7 @@ def rows_of_entries(model: onnx.ModelProto, stored: Mapping[str, Sequence[Stored
 
 
 def _rank_of_entries(node: onnx.NodeProto, ranks: Mapping[str, int]) -> int:
-    """The number of axes of the entries that `node`, of an operator that onnx follows, makes; -1 where it follows none."""
+    """The least number of axes of the entries that `node`, of an operator that onnx follows, makes; -1 where it follows none."""
     if node.op_type in facts.of_kind(facts.Kind.SHAPE):
         return int(node.op_type == "Shape")
     of_inputs = [ranks.get(name, -1) for name in node.input]

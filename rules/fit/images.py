@@ -20,6 +20,10 @@ from ..shared.spelled_resize import weights_along_axes
 _SMALL = 3
 """The size of the windows that a larger one is made of."""
 _SAME = ("SAME_UPPER", "SAME_LOWER")
+_WIDEST_AVERAGE = 17
+"""The number of copies of pixels, along an axis, of which an average may be taken."""
+_MOST_WEIGHTS = 2**24
+"""The number of weights, along an axis, that are looked at for averages."""
 
 
 @express(("Conv", "MaxPool", "AveragePool"), opset=13)
@@ -106,6 +110,11 @@ def convolution_with_equal_weights(node: Node) -> None:
     is_plain = not node.attr("ceil_mode", 0) and node.attr("auto_pad", "NOTSET") == "NOTSET"
     if not is_plain or (any(node.attr("pads", [])) and not node.attr("count_include_pad", 0)):
         return
+    count = len(kernel)
+    pads, steps = node.attr("pads", [0] * 2 * count), node.attr("dilations", [1] * count)
+    rows = zip(node.need_shape()[2:], pads[:count], pads[count:], kernel, steps, strict=True)
+    if any(length + first + last <= (size - 1) * step for length, first, last, size, step in rows):
+        return  # a window that is longer than its data
     weights = np.full((channels, 1, *kernel), 1 / prod(kernel))
     kept = {name: node.attr(name) for name in ("strides", "pads", "dilations") if node.has_attr(name)}
     stored = node.op.const(weights, node.need_elem_type())
@@ -131,6 +140,8 @@ def _pool_in_turns(node: Node) -> None:
     strides = node.attr("strides", ones)
     is_plain = not node.attr("ceil_mode", 0) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID")
     if not is_plain or any(node.attr("pads", [])) or node.attr("dilations", ones) != ones:
+        return
+    if any(length < size for length, size in zip(node.need_shape()[2:], kernel, strict=True)):
         return
     pool, value = getattr(node.op, node.op_type), node.input(0)
     while max(kernel) > _SMALL:
@@ -278,11 +289,6 @@ def products_with_stored_weights(node: Node) -> None:
     node.give(value)
 
 
-_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
-_WIDEST_AVERAGE = 17
-"""The number of copies of pixels, along an axis, of which an average may be taken."""
-
-
 @express("Resize", opset=13, exact=False, sums=True)
 def averages_of_copied_pixels(node: Node) -> None:
     """A linear enlargement by whole factors becomes one to the nearest pixel, of which a Conv of each channel takes averages.
@@ -291,7 +297,7 @@ def averages_of_copied_pixels(node: Node) -> None:
     """
     is_linear = node.attr("mode", "nearest") == "linear" and node.opset >= 11 and node.need_rank() == 4
     matrices = weights_along_axes(node) if is_linear else None
-    if not matrices or min(matrices) < 2 or node.need_elem_type() not in _FLOATS:
+    if not matrices or min(matrices) < 2 or node.need_elem_type() != TensorProto.FLOAT:
         return
     windows = [_window_over_copies(matrices[axis]) if axis in matrices else _Window(1, np.ones(1), 0) for axis in (2, 3)]
     if None in windows:
@@ -328,17 +334,19 @@ class _Window(NamedTuple):
 
     def matrix(self, length: int) -> np.ndarray:
         """The weights [resized, length] by which elements of the result are sums of `length` pixels."""
-        copies = np.eye(length).repeat(self.factor, axis=0)
-        behind = len(self.weights) - 1 - self.before
-        found = np.stack([np.convolve(column, self.weights[::-1])[behind : behind + len(copies)] for column in copies.T], axis=1)
-        return found / self.sums(len(copies))[:, None]
+        resized = length * self.factor
+        found = np.zeros([resized, length])
+        for shift, weight in enumerate(self.weights, -self.before):
+            rows = np.arange(max(-shift, 0), min(resized - shift, resized))
+            found[rows, (rows + shift) // self.factor] += weight
+        return found / found.sum(axis=1, keepdims=True)
 
 
 def _window_over_copies(wanted: np.ndarray) -> _Window | None:
     """The window that gives the weights [resized, length] of an enlargement: around each element, or beginning at it."""
     resized, length = wanted.shape
     factor, rest = divmod(resized, length)
-    if rest or not 1 < factor < _WIDEST_AVERAGE:
+    if rest or not 1 < factor < _WIDEST_AVERAGE or wanted.size > _MOST_WEIGHTS:
         return None
     around = np.ones(factor + 1 - factor % 2)
     if factor % 2 == 0:

@@ -79,7 +79,7 @@ def in_overlapping_parts_of_three(node: Node) -> None:
 def in_parts_of_three_of_what_is_cut(node: Node) -> None:
     """A dense kernel without padding becomes parts of three elements along each axis, each of data that is cut at both ends.
 
-    Elements of a part that an earlier one has are zeros; a part of zeros alone goes.
+    Elements of a part that an earlier one has are zeros; a part of zeros alone goes, but for the last one if all are such.
     """
     most, weights, kernel, shape = 3, node.graph.tensor(node.input(1)), node.need_shape(1)[2:], node.need_shape(0)
     longer = [max(length - most, 0) for length in kernel]
@@ -89,22 +89,24 @@ def in_parts_of_three_of_what_is_cut(node: Node) -> None:
         return
     if node.need_elem_type() not in _FLOATS or not any(longer) or prod(counts) > _MOST_PARTS:
         return
+    if any(length < size for length, size in zip(shape[2:], kernel, strict=True)):
+        return
     left, op = node.const_input(1, "the kernel").copy(), node.op
     begins = [np.linspace(0, more, count).astype(int).tolist() for more, count in zip(longer, counts, strict=True)]
     results: list[str] = []
-    for place in product(*begins):
+    places = [*product(*begins)]
+    for place in places:
         taps = (..., *(slice(begin, begin + most) for begin in place))
         part = left[taps].copy()
         left[taps] = 0
-        if not part.any():
+        if not part.any() and (results or place != places[-1]):
             continue
         ends = [length - more + begin for length, more, begin in zip(shape[2:], longer, place, strict=True)]
         data = op.Slice(node.input(0), op.int64(place), op.int64(ends), op.int64([2, 3]))
         settings: dict[str, Any] = {name: node.attr(name) for name in ("strides", "group") if node.has_attr(name)}
         bias = node.inputs[2:] if not results else []
         results.append(op.Conv(data, op.const(part, part.dtype), *bias, kernel_shape=[*part.shape[2:]], **settings))
-    if results:
-        node.give(functools.reduce(op.Add, results))
+    node.give(functools.reduce(op.Add, results))
 
 
 def _write_in_overlapping_parts(node: Node, most: int) -> None:

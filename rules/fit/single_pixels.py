@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Pad.html, https://onnx.ai/onnx/operators/on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,14 @@ def convolutions_that_cut(node: Node) -> None:
     before = [chosen.start for chosen in ranges]
     behind = [max(length - chosen[-1] - chosen.step, 0) for length, chosen in zip(node.need_shape(0)[2:], ranges, strict=True)]
     value, steps = node.input(0), [chosen.step for chosen in ranges]
-    turns = max(1, *(-(-sum(cut) // 2) for cut in zip(before, behind, strict=True)))
+    turns = max(1, *(ceil(sum(cut) / 2) for cut in zip(before, behind, strict=True)))
     if turns > _MOST_TURNS:
         return
     for turn in range(turns, 0, -1):
         first = [min(cut, 2) for cut in before]
         last = [min(cut, 2 - done) for cut, done in zip(behind, first, strict=True)]
-        before, behind = ([cut - done for cut, done in zip(*pair, strict=True)] for pair in ((before, first), (behind, last)))
+        before = [cut - done for cut, done in zip(before, first, strict=True)]
+        behind = [cut - done for cut, done in zip(behind, last, strict=True)]
         window = [begin + end + 1 for begin, end in zip(first, last, strict=True)]
         strides = {"strides": steps} if turn == 1 and max(steps) > 1 else {}
         value = _convolved(node, value, window, first, **strides)

@@ -31,10 +31,10 @@ def for_a_list(folder: Path, operators: Sequence[str], rules: str = "", head: st
     return Options(for_runtimes=[str(path)])
 
 
-def refused_for(folder: Path, allowed: Sequence[str], proto: ModelProto) -> str:
+def refused_for(folder: Path, allowed: Sequence[str], proto: ModelProto, rules: str = "") -> str:
     """Why the model cannot be written with the operators `allowed`."""
     with pytest.raises(UnconvertibleError) as caught:
-        convert_version(proto, 13, options=for_a_list(folder, allowed))
+        convert_version(proto, 13, options=for_a_list(folder, allowed, rules))
     return str(caught.value)
 
 

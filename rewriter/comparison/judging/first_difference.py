@@ -52,8 +52,8 @@ class Difference(NamedTuple):
 
     `node` is the node that makes the tensor, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models,
     from inputs that are equal within the tolerance. `rounded`: one of the nodes that make it in the original rounds, and the
-    nodes are the same in both, or their inputs differ in the last bits, and they are of the same operators, or the tensor differs
-    by one step. `slight`: the tensor differs only in its last bits.
+    nodes are the same in both, or their inputs differ in the last bits, and either both models have the same operators there, or
+    the tensor differs by one step. `slight`: the tensor differs only in its last bits.
     """
 
     text: str = ""
@@ -148,6 +148,7 @@ def _is_rounded(models: Models, name: str, made: Difference, fed: Sequence[tuple
     (feeding, before), (_, after) = fed
     if not any(facts.of(node.op_type).jumps for node in before):
         return False
+    # whether these operators mean the same, the comparison of these nodes alone says
     is_spelled_alike = [node.op_type for node in before] == [node.op_type for node in after]
     may_jump = is_spelled_alike or _all(models.is_a_step, models, (name,))
     return made.stayed or (may_jump and _differ_in_last_bits(models, tuple(feeding)))

@@ -108,3 +108,23 @@ def test_a_large_kernel_for_a_list_of_small_ones(size: int, settings: str, tmp_p
     kernel = f"float[4,{channels},{size},{size}] w = {{{weights}}}, float[4] b = {{1,2,3,4}}"
     text = f"g (float[1,2,11,11] x) => (float[1,4,?,?] y) <{kernel}> {{ y = Conv<{settings}>(x, w, b) }}"
     assert set(same_as_written(tmp_path, ["Conv", "Add"], text, {"x": x}, RING)) == {"Conv", "Add"}
+
+
+ZEROS_AND_OTHERS = """g (float[1,1,9,9] x) => (float[1,1,5,5] y, float[1,1,5,5] z) <float[1,1,5,5] w = {%s}, float[1,1,5,5] v = {%s}> {
+    y = Conv(x, w) z = Conv(x, v) }"""
+
+
+@pytest.mark.parametrize("numbers", [("0", "1"), ("1", "0")], ids=["zeros first", "zeros last"])
+def test_a_kernel_of_zeros_is_no_other_form(numbers: tuple[str, str], tmp_path: Path) -> None:
+    text = ZEROS_AND_OTHERS % tuple(",".join([number] * 25) for number in numbers)
+    x = np.arange(81, dtype=np.float32).reshape(1, 1, 9, 9)
+    assert set(same_as_written(tmp_path, ["Conv", "Add"], text, {"x": x}, RING)) == {"Conv", "Add"}
+
+
+@pytest.mark.parametrize(
+    "node", ["Conv(x, w)", "AveragePool<kernel_shape = [6, 6], strides = [6, 6]>(x)"], ids=["Conv", "AveragePool"]
+)
+def test_a_window_longer_than_its_data_is_refused(node: str, tmp_path: Path) -> None:
+    ones = ",".join(["1"] * 36)
+    text = f"g (float[1,1,4,4] x) => (float[1,1,a,b] y) <float[1,1,6,6] w = {{{ones}}}> {{ y = {node} }}"
+    assert "does not allow it" in refused_for(tmp_path, ["Conv", "Add", "Slice"], model(text, 13), RING)
