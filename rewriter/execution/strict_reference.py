@@ -369,7 +369,7 @@ def _dequantize() -> Any:
         op_domain = ""
 
         def _run(self, *inputs: Any, **linked: Any) -> Any:
-            return super()._run(*inputs, **_attributes(self.onnx_node, linked))
+            return super()._run(*inputs, **{"axis": 1, **_attributes(self.onnx_node, linked)})
 
     return DequantizeLinear
 
