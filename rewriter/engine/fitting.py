@@ -336,9 +336,7 @@ class Fitting:
     def _search(self, node: Task, ways: list[Way]) -> Plan:
         best, refused = Plan(), []
         for way in ways:
-            if best.way is not None and (
-                _is_heavy(way) > _is_heavy(best.way) or (self._trial is not None and self._plans.are_scarce())
-            ):
+            if best.way is not None and (self._may_not_look_on() or (_is_heavy(way) and not _is_heavy(best.way))):
                 continue
             model = model_of(node)
             if model is None:
@@ -360,6 +358,10 @@ class Fitting:
             if best.cost.is_least:
                 break
         return best if best.way is not None else Plan(refused=tuple(refused))
+
+    def _may_not_look_on(self) -> bool:
+        """Whether the trials that are left are for other nodes, where one form of a node has been found."""
+        return self._trial is not None and self._plans.are_scarce()
 
     def _is_about_way(self, blocker: Blocker, node: Task) -> bool:
         """Whether a trial was blocked by what the way wrote, or by what its rule requires, and not by a runtime, as the node was

@@ -113,7 +113,7 @@ class Rule(NamedTuple):
     operator are about, and nothing else.
     """
     heavy: bool = False
-    """Whether it stores so much that other forms are tried before."""
+    """Whether it stores so much that it is tried only where no other form fits."""
     of_caller: bool = False
     """Whether the rule is the caller's, for this conversion, and not one of this package."""
 
@@ -323,7 +323,7 @@ def express(
 
     It gets nodes of any opset after their conversion to the target, and new nodes are written for `opset`. It does nothing, or
     raises `Unconvertible`, where the form does not fit the node. Several rules may be for one operator: the cheapest one whose
-    nodes are all allowed is taken.
+    nodes are all allowed is taken. `heavy`: it stores so much that it is tried, and taken, only where no other fits.
     """
     return _register("express", op_types, opset, exact, sums=sums, steps=steps, zeros=zeros, listed=listed, heavy=heavy)
 

@@ -303,12 +303,8 @@ def averages_of_copied_pixels(node: Node) -> None:
     if None in windows:
         return
     down, right = (window for window in windows if window)
-    op, kind, channels, (height, width) = (
-        node.op,
-        node.need_elem_type(),
-        node.need_dimension(1),
-        node.need_shape(node.output(0))[2:],
-    )
+    op, kind, channels = node.op, TensorProto.FLOAT, node.need_dimension(1)
+    height, width = node.need_shape(node.output(0))[2:]
     scales = op.const([1, 1, down.factor, right.factor], TensorProto.FLOAT)
     copies = op.Resize(node.input(0), "", scales, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     kernel = np.broadcast_to(np.outer(down.weights, right.weights), [channels, 1, len(down.weights), len(right.weights)])

@@ -90,7 +90,7 @@ def _ranges(node: Node) -> list[range] | None:
     strides = np.ones_like(starts) if steps is None else steps
     for axis, *bounds in zip(axes.tolist(), starts.tolist(), ends.tolist(), strides.tolist(), strict=True):
         chosen[axis] = chosen[axis][slice(*bounds)]
-    takes_all = all(len(each) == length for each, length in zip(chosen[:2], shape, strict=False))
+    takes_all = chosen[:2] == [range(length) for length in shape[:2]]  # and in their order
     image = [range(each[0], each[0] + 1) if len(each) == 1 else each for each in chosen[2:]]
     return image if takes_all and min(each.step for each in image) > 0 else None
 

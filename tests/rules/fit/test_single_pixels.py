@@ -76,6 +76,12 @@ def test_what_is_not_cut_by_convolutions(slice_: str, tmp_path: Path) -> None:
     assert "Slice" in refused_for(tmp_path, ["Conv"], model(slice_, 13))
 
 
+def test_channels_in_another_order_stay_so(tmp_path: Path) -> None:
+    text = "g (float[1,3,4,4] x) => (float[1,3,4,4] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {1}> { y = Slice(x, s, e, a, s) }"
+    x = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
+    assert same_as_written(tmp_path, ["Conv"], text, {"x": x}) == ["Conv"]
+
+
 @pytest.mark.parametrize("padding", ['<mode = "edge"> (x, p)', "(x, p, one)"], ids=["edge", "ones"])
 def test_what_is_not_padded_in_rings(padding: str, tmp_path: Path) -> None:
     text = (
