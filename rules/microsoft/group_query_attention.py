@@ -58,9 +58,8 @@ def attend(node: Node) -> None:
         q, k = _rotated(node, q, k, cache)
     keys = _stored(node, k, cache, _PAST_KEY, _PRESENT_KEY)
     values = _stored(node, v, cache, _PAST_VALUE, _PRESENT_VALUE)
-    scores = op.MatMul(
-        scaled(node, q, node.attr("scale", 0.0) or 1 / sqrt(size), kind), transposed(node, _for_each_query(node, keys))
-    )
+    q, turned = _exact(node, q, kind), _exact(node, transposed(node, _for_each_query(node, keys)), kind)
+    scores = op.MatMul(scaled(node, q, node.attr("scale", 0.0) or 1 / sqrt(size), _kind_of_scores(kind)), turned)
     weights = _weights(node, scores, cache, kind)
     put_together(node, op.MatMul(weights, _for_each_query(node, values)), heads * size, node.output(0))
     node.remove()
@@ -81,6 +80,21 @@ def _refuse(node: Node) -> None:
         raise Unconvertible(reason, "give the node its outputs present_key and present_value")
     if node.has_output(_SCORES) and (node.has_input(_PAST_KEY) or node.attr("qk_output", 0) not in (1, 2)):
         raise Unconvertible("GroupQueryAttention with the output output_qk is written without past keys only", "remove this output")
+
+
+def _kind_of_scores(kind: int) -> int:
+    """The element type of the scores: float for float16, as in onnxruntime, since a score may well be beyond 65504."""
+    return TensorProto.FLOAT if kind == TensorProto.FLOAT16 else kind
+
+
+def _exact(node: Node, name: str, kind: int) -> str:
+    """What enters the scores, of type `kind`, in their type."""
+    return node.op.Cast(name, to=_kind_of_scores(kind)) if _kind_of_scores(kind) != kind else name
+
+
+def _rounded(node: Node, name: str, kind: int) -> str:
+    """What comes from the scores in the type `kind` of the node."""
+    return node.op.Cast(name, to=kind) if _kind_of_scores(kind) != kind else name
 
 
 def _operands(node: Node) -> list[str]:
@@ -187,21 +201,22 @@ def _for_each_query(node: Node, name: str) -> str:
 
 
 def _weights(node: Node, scores: str, cache: _Cache, kind: int) -> str:
-    """The softmax of the scores, without the keys that a query does not see."""
-    op, cap = node.op, node.attr("softcap", 0.0)
+    """The softmax of the scores, without the keys that a query does not see, in the type `kind`."""
+    op, cap, precise = node.op, node.attr("softcap", 0.0), _kind_of_scores(kind)
     if cap > 0:
-        cap = op.const(cap, kind)
+        cap = op.const(cap, precise)
         scores = op.Mul(op.Tanh(op.Div(scores, cap)), cap)
     if node.has_input(_ADDED):
-        scores = op.Add(scores, node.input(_ADDED))
+        scores = op.Add(scores, _exact(node, node.input(_ADDED), kind))
     hidden = _hidden(node, cache)
     if node.attr("qk_output", 0) == 1 and node.has_output(_SCORES):
-        op.Where(hidden, op.const(0, kind), scores, output=node.output(_SCORES))
-    scores = op.Where(hidden, op.const(-np.inf, kind), scores)
-    weights = _softmax(node, scores, kind)
+        op.Where(hidden, op.const(0, kind), _rounded(node, scores, kind), output=node.output(_SCORES))
+    scores = op.Where(hidden, op.const(-np.inf, precise), scores)
+    weights = _softmax(node, scores, precise)
     if node.has_input(_ADDED) or _counts_padding(node):
-        sees_none = op.Less(op.ReduceMax(scores, axes=[-1], keepdims=1), op.const(lowest(kind), kind))
-        weights = op.Where(sees_none, op.const(0, kind), weights)
+        sees_none = op.Less(op.ReduceMax(scores, axes=[-1], keepdims=1), op.const(lowest(precise), precise))
+        weights = op.Where(sees_none, op.const(0, precise), weights)
+    weights = _rounded(node, weights, kind)
     if node.attr("qk_output", 0) == 2 and node.has_output(_SCORES):
         op.Identity(weights, output=node.output(_SCORES))
     return weights
@@ -213,7 +228,9 @@ def _softmax(node: Node, scores: str, kind: int) -> str:
     if not node.has_input(_SINK) and node.attr("smooth_softmax", 0) != 1:
         return op.Softmax(scores, axis=-1)
     heads = node.attr("num_heads")
-    sink = op.Reshape(node.input(_SINK), op.int64([1, heads, 1, 1])) if node.has_input(_SINK) else op.const(0, kind)
+    sink = op.const(0, kind)
+    if node.has_input(_SINK):
+        sink = op.Reshape(_exact(node, node.input(_SINK), node.need_elem_type()), op.int64([1, heads, 1, 1]))
     sizes = [length(node, node.input(_Q), 0), op.int64([heads]), length(node, node.input(_Q), 1), op.int64([1])]
     with_sink = op.Concat(op.Expand(sink, op.Concat(*sizes, axis=0)), scores, axis=3)
     weights = op.Softmax(with_sink, axis=-1)

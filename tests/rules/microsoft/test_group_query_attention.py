@@ -180,3 +180,13 @@ def test_an_unknown_size_of_heads():
     proto.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "d"
     with pytest.raises(UnconvertibleError, match="is unknown"):
         convert_version(proto, 13, options=STANDARD)
+
+
+def test_scores_beyond_float16_hide_no_key():
+    """One key of which the score is about -160,000: a softmax over it is 1."""
+    past = np.zeros((1, 1, 0, 16), np.float16)
+    given = {name: np.full((1, 1, 16), fill, np.float16) for name, fill in zip("qkv", (200, -200, 3), strict=True)}
+    given |= {"b": past, "c": past, "e": np.zeros(1, np.int32), "t": np.array(1, np.int32), "a": np.zeros((1, 1, 1, 1), np.float16)}
+    node = 'y, w, z = com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1>(q, k, v, b, c, e, t, "", "", "", a)'
+    outputs = "float16[1,1,16] y, float16[1,1,1,16] w, float16[1,1,1,16] z"
+    assert_standard(node, given, outputs, rtol=0, atol=0, compare="off")
