@@ -295,7 +295,9 @@ class Interpreter:
         """What a node of the original makes that has the same inputs, and bodies that compute the same of equal inputs."""
         if any(isinstance(value, Disputed) for value in step.inputs):
             return None
-        for other, original, made in self._with_bodies.get(step.what, ())[:_MOST_TRIED]:
+        found = self._with_bodies.get(step.what, [])
+        of_its_name = [each for each in found if each[0].node.output == step.node.output]
+        for other, original, made in of_its_name[-1:] or found[:_MOST_TRIED]:
             before, after = _bodies(other.node), _bodies(step.node)
             is_alike = len(other.inputs) == len(step.inputs) and [name for name, _ in before] == [name for name, _ in after]
             if not is_alike or not self._are_same(other.inputs, step.inputs):

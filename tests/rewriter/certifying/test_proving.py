@@ -686,6 +686,25 @@ def test_bodies_that_differ_are_not_proved(before: str, after: str) -> None:
     assert not found.outputs[0].is_proved or not found.outputs[-1].is_proved
 
 
+def nested(depth: int, split: str) -> str:
+    """An If in an If and so on, with Split in the innermost one."""
+    nodes = split
+    for level in range(depth):
+        read = f"o{level - 1}" if level else "p"
+        then = f"t{level} () => (float[p{level}] u{level}) {{ {nodes} u{level} = Neg({read}) }}"
+        nodes = f"o{level} = If(b) <then_branch = {then}, else_branch = e{level} () => (float[q{level}] w{level}) {{ w{level} = Abs(X) }}>"
+    stored = "<int64[2] s = {2,3}>" if "s)" in split else ""
+    return f"g (float[5] X, bool b) => (float[a] y) {stored} {{ {nodes} y = Neg(o{depth - 1}) }}"
+
+
+def test_bodies_at_any_depth_are_read_a_few_times_each() -> None:
+    """Of many nodes that are alike, those with the outputs of the same name are compared."""
+    pair = nested(12, "o, p = Split<axis = 0>(X, s)"), 13, nested(12, "o, p = Split<axis = 0, split = [2, 3]>(X)"), 11
+    assert certificate(*pair).is_proved
+    other = nested(12, "o, p = Split<axis = 0, split = [3, 2]>(X)")
+    assert str(certificate(*pair[:2], other, 11)).startswith("0 of 1 outputs proved for all shapes, 0 of 1 changed values")
+
+
 @pytest.mark.parametrize("node", ["Div(%s, c)", "Mod(%s, c)", "Mod<fmod = 1>(%s, c)"])
 def test_a_division_that_does_not_fail_is_a_function_of_elements(node: str) -> None:
     kind, stored = ("float", "") if "fmod" in node else ("int64", "<int64 c = {3}>")
