@@ -9,8 +9,9 @@ from onnx import GraphProto, TypeProto, ValueInfoProto
 
 from ..engine.outcome import Remark
 from ..onnx_model.protos import GraphLike
-from ..opsets import inference, type_protos
+from ..opsets import type_protos
 from ..storage.skeleton import Skeleton
+from ..structure import declarations
 
 
 def name_graphs(graphs: Sequence[GraphLike]) -> Iterator[Remark]:
@@ -37,7 +38,7 @@ def state_shapes(skeleton: Skeleton) -> Iterator[Remark]:
     open_values = [*without_shape(proto), *untyped]
     if not open_values:
         return
-    inferred = inference.infer_model(onnx.ModelProto.FromString(skeleton.checkable()))
+    inferred = declarations.infer_for_all_callers(skeleton.checkable())
     found = {} if inferred is None else {value.name: value.type for value in (*inferred.graph.value_info, *inferred.graph.output)}
     symbols = {dim.dim_param for value in proto.graph.input for dim in value.type.tensor_type.shape.dim}
     outputs = {id(value) for value in proto.graph.output}

@@ -53,6 +53,18 @@ def test_outputs_get_the_shape_that_follows() -> None:
     assert not checker_failure(result.SerializeToString(), full=True)
 
 
+@pytest.mark.parametrize(("opset", "target"), [(14, 13), (9, 11)])
+def test_outputs_get_no_shape_from_a_default_that_callers_may_override(opset: int, target: int) -> None:
+    text = "g (float[4,4] x, int64[2] c) => (float[] r, int64[2] s) <int64[2] c = {2, 8}> { r = Reshape(x, c) s = Shape(r) }"
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    result = convert_version(model(text, opset), target).model
+    assert not any(dim.dim_value for dim in result.graph.output[0].type.tensor_type.shape.dim)
+    for lengths in ([2, 8], [8, 2], [1, 16]):
+        r, s = run(result, {"x": x, "c": np.array(lengths)})
+        np.testing.assert_array_equal(r, x.reshape(lengths))
+        assert list(s) == lengths
+
+
 def test_outputs_get_the_type_that_follows() -> None:
     proto = model("g (int64[2,3] x) => (float[2,3] y) { y = Cast <to = 1> (x) }", 13)
     proto.graph.output[0].ClearField("type")
