@@ -106,7 +106,7 @@ def derive(serialized: bytes) -> ModelProto | None:
 
 
 def infer_for_all_callers(serialized: bytes) -> ModelProto | None:
-    """The types of the values of a model, whatever is given for the initializers that are also inputs; None where inference fails."""
+    """The types of values, whatever callers give for the initializers that are also inputs; None where inference fails."""
     model = ModelProto.FromString(serialized)
     return inference.infer_model(ModelProto.FromString(without_defaults(serialized, model, overridable_inputs(model))))
 
