@@ -38,7 +38,7 @@ def state_shapes(skeleton: Skeleton) -> Iterator[Remark]:
     open_values = [*without_shape(proto), *untyped]
     if not open_values:
         return
-    inferred = declarations.infer_for_all_callers(skeleton.checkable())
+    inferred = declarations.derive(declarations.for_all_callers(skeleton.checkable()))
     found = {} if inferred is None else {value.name: value.type for value in (*inferred.graph.value_info, *inferred.graph.output)}
     symbols = {dim.dim_param for value in proto.graph.input for dim in value.type.tensor_type.shape.dim}
     outputs = {id(value) for value in proto.graph.output}

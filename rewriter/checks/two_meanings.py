@@ -18,7 +18,7 @@ from ..engine.outcome import Remark
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.meanings import Semantics
 from ..onnx_model.protos import reads, shown_name, subgraphs
-from ..opsets import type_protos
+from ..opsets import inference, type_protos
 from ..opsets.misinferred import may_lose_its_axis
 from ..process import child_call
 from ..storage.payload import is_external
@@ -57,7 +57,8 @@ def _of_two_meanings(proto: onnx.ModelProto) -> list[NodeProto]:
 
 def _ranks(proto: onnx.ModelProto) -> dict[str, int]:
     """The ranks of values, by name, as far as the model stores them or inference finds them."""
-    inferred = declarations.infer_for_all_callers(proto.SerializeToString()) or proto
+    certain = onnx.ModelProto.FromString(declarations.for_all_callers(proto.SerializeToString()))
+    inferred = inference.infer_model(certain) or proto
     found: dict[str, int] = {}
     for graph in (inferred.graph, *(inner for node in with_inner(inferred.graph.node) for _, inner in subgraphs(node))):
         for value in (*graph.value_info, *graph.input):

@@ -411,6 +411,11 @@ def _adds_up(values: np.ndarray) -> bool:
         return bool(off + (on - off) == on)
 
 
+@defect("takes the positions of {op} as they are, which are cut to whole numbers")
+def uncut_positions(case: Case) -> bool:
+    return case.type_of(0) in (*_FLOATS, TensorProto.UNDEFINED)
+
+
 @defect("computes the positions of a {op} of doubles in float")
 def positions_in_float(case: Case) -> bool:
     return TensorProto.DOUBLE in (case.type_of(0), case.type_of(1))

@@ -105,12 +105,6 @@ def derive(serialized: bytes) -> ModelProto | None:
     return inference.infer_model(model)
 
 
-def infer_for_all_callers(serialized: bytes) -> ModelProto | None:
-    """The types of values, whatever callers give for the initializers that are also inputs; None where inference fails."""
-    model = ModelProto.FromString(serialized)
-    return inference.infer_model(ModelProto.FromString(without_defaults(serialized, model, overridable_inputs(model))))
-
-
 def infer_sized(serialized: bytes) -> ModelProto | None:
     """The types that the model would have if all open dimensions of its inputs were numbers; None where inference fails."""
     sized, _ = _with_sizes(ModelProto.FromString(serialized), _LARGE)
@@ -171,12 +165,12 @@ def stored_inputs(model: ModelProto) -> frozenset[str]:
     return frozenset(tensor.name for tensor in model.graph.initializer if tensor.name in inputs)
 
 
-def overridable_inputs(model: ModelProto) -> frozenset[str]:
-    """The initializers that callers may override, because they are also inputs.
-
-    Before IR version 4 there are none, since all initializers have to be inputs.
+def for_all_callers(serialized: bytes) -> bytes:
+    """The model `without_defaults` that callers may override. Before IR version 4 there are none, since all initializers have to be
+    inputs.
     """
-    return frozenset() if model.ir_version < 4 else stored_inputs(model)
+    model = ModelProto.FromString(serialized)
+    return serialized if model.ir_version < 4 else without_defaults(serialized, model, stored_inputs(model))
 
 
 def without_defaults(serialized: bytes, model: ModelProto, replaced: Container[str]) -> bytes:

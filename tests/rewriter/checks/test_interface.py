@@ -65,6 +65,12 @@ def test_outputs_get_no_shape_from_a_default_that_callers_may_override(opset: in
         assert list(s) == lengths
 
 
+def test_outputs_get_no_shape_that_the_model_only_declares() -> None:
+    text = "g (float[4] x) => (float[] y) <float[4] z> { k = Constant<value_float = 0.5>() m = Greater(x, k) z = Compress<axis = 0>(x, m) y = Identity(z) }"
+    result = convert_version(model(text, 18), 12).model
+    assert not any(dim.dim_value for dim in result.graph.output[0].type.tensor_type.shape.dim)
+
+
 def test_outputs_get_the_type_that_follows() -> None:
     proto = model("g (int64[2,3] x) => (float[2,3] y) { y = Cast <to = 1> (x) }", 13)
     proto.graph.output[0].ClearField("type")

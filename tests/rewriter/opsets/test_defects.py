@@ -108,6 +108,7 @@ FALSE = {
     "sorted_anyway": (13, "y = Unique(x)", "float[2] x", ""),
     "strings_padded_with_0": (13, "y = Pad(x, p)", "float[2] x, int64[2] p", ""),
     "sum_for_a_value": (13, "y = OneHot(i, d, v)", "int64[1] i, int64 d", "float[2] v = {0, 1}"),
+    "uncut_positions": (13, "y = OneHot(i, d, v)", "int64[1] i, int64 d", "float[2] v = {0, 1}"),
     "undilated_padding": (19, 'y = AveragePool<kernel_shape = [2], auto_pad = "SAME_UPPER">(x)', "float[1,1,3] x", ""),
     "unnamed_outputs": (13, "a, b = Split(x)", "float[2] x", ""),
     "weights_in_float": (18, 'y = Resize<mode = "linear">(x, , s)', "double[1,1,2] x, float[3] s", ""),
