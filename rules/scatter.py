@@ -7,6 +7,7 @@ https://onnx.ai/onnx/operators/onnx__Scatter.html
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -14,7 +15,7 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import Dimension, Node, Operators
 from .shared.axes import add_rank, require_axis
 from .shared.flat_indices import (
     flattened,
@@ -25,6 +26,7 @@ from .shared.flat_indices import (
     stored_places,
 )
 from .shared.indices import length, wrapped
+from .shared.loops import Body, Step, Typed, repeat
 from .shared.tables import arange, index_grid
 from .shared.typed import ANY_FLOATING, type_name
 
@@ -35,7 +37,7 @@ _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 """Types that Scatter can move, but that no operator of `_COMBINE` supports."""
 _MAX_STEPS = 64
-"""The largest number of updates that are written out one after the other, with five or six nodes for each."""
+"""The largest number of updates that are written out one after the other, with five or six nodes for each; more need a Loop."""
 
 
 @upgrade("Scatter", 11)
@@ -63,52 +65,73 @@ def scatter_elements_to_scatter(node: Node) -> None:
 @downgrade("ScatterElements", 18)
 @downgrade("ScatterElements", 16)
 def reduce_elements_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks is written out along the axis, one update after the other."""
-    op = node.op
+    """A reduction that the older form lacks is written out along the axis, one update after the other; many take a Loop."""
     combine = _missing_reduction(node)
     if combine is None:
         return
     axis = node.attr("axis", 0)
-    data, indices, updates = node.inputs
-    for step in range(_require_few(node, node.need_dimension(axis, 1))):
-        position = op.int64([step])
+    _, indices, updates = node.inputs
+
+    def step(op: Operators, data: str, position: str) -> str:
         index = op.Gather(indices, position, axis=axis)
         update = op.Gather(updates, position, axis=axis)
-        present = op.GatherElements(data, index, axis=axis)
-        combined = _combined(node, combine, present, update)
-        data = op.ScatterElements(data, index, combined, axis=axis)
-    node.become.Identity(data)
+        combined = _combined(node, op, combine, op.GatherElements(data, index, axis=axis), update)
+        return op.ScatterElements(data, index, combined, axis=axis)
+
+    _write_steps(node, node.dimension(axis, 1), length(node, indices, axis, "scalar"), step)
 
 
 @downgrade("ScatterND", 18)
 @downgrade("ScatterND", 16)
 def reduce_slices_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks is written out, one update after the other."""
-    op = node.op
+    """A reduction that the older form lacks is written out, one update after the other; many take a Loop."""
     combine = _missing_reduction(node)
     if combine is None:
         return
-    data, indices, updates = node.inputs
-    shape, rank = node.need_shape(1), node.need_rank()
-    steps = _require_few(node, int(np.prod(shape[:-1])))
-    slice_rank = rank - shape[-1]
-    rows = op.Reshape(indices, op.int64([steps, shape[-1]]))
-    slices = op.Reshape(updates, _row_shape(node, len(shape) - 1, steps, slice_rank), opset=14, allowzero=1)
-    for step in range(steps):
-        position = op.int64([step])
+    (rows, slices), count, times = _in_rows(node)
+
+    def step(op: Operators, data: str, position: str) -> str:
         index = op.Gather(rows, position, axis=0)
         update = op.Gather(slices, position, axis=0)
-        present = op.GatherND(data, index)
-        combined = _combined(node, combine, present, update)
-        data = op.ScatterND(data, index, combined)
-    node.become.Identity(data)
+        combined = _combined(node, op, combine, op.GatherND(data, index), update)
+        return op.ScatterND(data, index, combined)
+
+    _write_steps(node, count, times, step)
 
 
-def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
-    """The shape [steps, the dimensions of one slice], as a constant or computed from the updates."""
-    sizes = [length(node, node.input(2), outer + axis) for axis in range(slice_rank)]
-    parts = [node.op.int64([steps]), *sizes]
-    return parts[0] if len(parts) == 1 else node.op.Concat(*parts, axis=0)
+def _in_rows(node: Node) -> tuple[tuple[str, str], int | None, str]:
+    """The indices and the updates of a ScatterND, one after the other along the first axis; their number, and it as a scalar."""
+    op, outer, depth = node.op, node.need_rank(1) - 1, index_depth(node)
+    lengths = [each for axis in range(outer) if isinstance(each := node.dimension(axis, 1), int)]
+    count = prod(lengths) if len(lengths) == outer else None
+    if outer == 1:
+        return (node.input(1), node.input(2)), count, length(node, node.input(1), 0, "scalar")
+    rows = op.Reshape(node.input(1), op.int64([-1 if count is None else count, depth]))
+    first = op.int64([count]) if count is not None else op.Shape(rows, end=1, opset=15)
+    sizes = [length(node, node.input(2), outer + axis) for axis in range(node.need_rank() - depth)]
+    slices = op.Reshape(node.input(2), op.Concat(first, *sizes, axis=0) if sizes else first, opset=14, allowzero=1)
+    return (rows, slices), count, op.Reshape(first, op.int64([]))
+
+
+def _write_steps(node: Node, count: Dimension, times: str, step: Callable[[Operators, str, str], str]) -> None:
+    """Put the data after `count` steps in place of the node, in a Loop if they are many, or `times`, a scalar, is known at run time
+    alone. A step is given where its nodes go, the data, and its number, a vector of one.
+    """
+    data = node.input(0)
+    if isinstance(count, int) and count <= _MAX_STEPS:
+        for number in range(count):
+            data = step(node.op, data, node.op.int64([number]))
+        node.become.Identity(data)
+        return
+
+    def turn(body: Body, carried: list[str]) -> Step:
+        number = body.op.Reshape(body.number, body.op.int64([1]))
+        return Step(body.op.Identity(body.go_on), [step(body.op, carried[0], number)])
+
+    node.caution("each of its updates takes a turn of a Loop, which may copy all of the data")
+    lengths = [node.dimension(axis) for axis in range(node.need_rank())]
+    start = Typed(data, node.need_elem_type(), [each if isinstance(each, int) else None for each in lengths])
+    node.become.Identity(repeat(node, times, "", [start], turn)[0])
 
 
 _CHOOSES = {"max": "Greater", "min": "Less"}
@@ -128,20 +151,12 @@ def _missing_reduction(node: Node) -> str | None:
     return _COMBINE[reduction]
 
 
-def _combined(node: Node, combine: str, present: str, update: str) -> str:
+def _combined(node: Node, op: Operators, combine: str, present: str, update: str) -> str:
     """Both elements combined. Of NaN and a number, onnxruntime takes the update for the maximum and for the minimum, as here."""
-    op, comparison = node.op, _CHOOSES.get(node.attr("reduction"))
+    comparison = _CHOOSES.get(node.attr("reduction"))
     if comparison is None or node.elem_type() not in ANY_FLOATING:
         return getattr(op, combine)(present, update)
     return op.Where(getattr(op, comparison)(present, update), present, update)
-
-
-def _require_few(node: Node, steps: int) -> int:
-    """Return `steps`. Raises Unconvertible where they are too many to be written out."""
-    if steps > _MAX_STEPS:
-        reduction = node.attr("reduction")
-        raise Unconvertible(f"reduction={reduction} of {steps} updates: at most {_MAX_STEPS} are written out, one after the other")
-    return steps
 
 
 @decompose("ScatterND", opset=10)

@@ -9,16 +9,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 
 from ...rewriter.graph.node import Node, Operators
 
 
 class Typed(NamedTuple):
-    """A tensor and its element type."""
+    """A tensor and its element type; the lengths that it has in every step, None for one that is not known, or None for all."""
 
     name: str
     elem_type: int
+    lengths: Sequence[int | None] | None = None
+
+    def declared(self) -> ValueInfoProto:
+        """What the body says of it."""
+        return helper.make_tensor_value_info(self.name, self.elem_type, self.lengths)
 
 
 class Step(NamedTuple):
@@ -34,6 +39,10 @@ class Body:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self.number = node.fresh_name("number")
+        """The number of the step, from 0 on: an int64 scalar."""
+        self.go_on = node.fresh_name("go_on")
+        """Whether the step before asked for this one: a bool scalar."""
         self.nodes: list[NodeProto] = []
         self.op = Operators(self._add, node.op.const)
 
@@ -54,26 +63,29 @@ class Body:
         return op.Greater(total, self._node.op.const(0, np.float32))
 
 
-def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]) -> list[str]:
+def repeat(
+    node: Node, most: int | str, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]
+) -> list[str]:
     """Put a Loop before `node`. It runs if `condition` holds, as long as each step asks for another, and for at most `most` steps.
 
-    `start` are the initial values of the carried variables. `write` adds the nodes of one step, in the form of the opset that the
-    rule writes for, and gets the names of the carried values. Returns the values that the last step carries, then the stacked ones.
+    `most` is a number or an int64 scalar, and `condition` may be "". `start` are the initial values of the carried variables.
+    `write` adds the nodes of one step, in the form of the opset that the rule writes for, and gets the names of the carried
+    values. Returns the values that the last step carries, then the stacked ones.
     """
-    number, go_on = node.fresh_name("number"), node.fresh_name("go_on")
-    body, carried = Body(node), [Typed(node.fresh_name("carried"), value.elem_type) for value in start]
+    body = Body(node)
+    carried = [value._replace(name=node.fresh_name("carried")) for value in start]
     step = write(body, [value.name for value in carried])
     ends = [Typed(step.goes_on, TensorProto.BOOL)]
-    ends += [Typed(name, value.elem_type) for name, value in zip(step.carried, start, strict=True)]
+    ends += [value._replace(name=name) for name, value in zip(step.carried, start, strict=True)]
     graph = helper.make_graph(
         body.nodes,
         "step",
         [
-            helper.make_tensor_value_info(number, TensorProto.INT64, []),
-            helper.make_tensor_value_info(go_on, TensorProto.BOOL, []),
-            *(helper.make_tensor_value_info(value.name, value.elem_type, None) for value in carried),
+            Typed(body.number, TensorProto.INT64, []).declared(),
+            Typed(body.go_on, TensorProto.BOOL, []).declared(),
+            *(value.declared() for value in carried),
         ],
-        [helper.make_tensor_value_info(value.name, value.elem_type, None) for value in [*ends, *step.given]],
+        [value.declared() for value in [*ends, *step.given]],
     )
-    inputs = [node.op.int64(most), condition, *(value.name for value in start)]
+    inputs = [node.op.int64(most) if isinstance(most, int) else most, condition, *(value.name for value in start)]
     return node.op.Loop(*inputs, outputs=len(start) + len(step.given), body=graph)

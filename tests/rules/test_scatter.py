@@ -1,6 +1,7 @@
 """Scatter, ScatterElements and ScatterND: name, negative indices, reductions."""
 
 import numpy as np
+import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 from onnx import numpy_helper
@@ -31,22 +32,32 @@ def test_a_runtime_of_opset_10_without_scatter_gets_gathers():
     assert {"Gather", "Where"} <= {node.op_type for node in result.graph.node}
 
 
-REFUSED = [
-    pytest.param(elements(18, "[2,N]", 'axis=1, reduction="max"'), 17, "dimension 'N' of 'i' is unknown", id="any number"),
-    pytest.param(
-        elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates: at most 64", id="many elements"
-    ),
-    pytest.param(slices(18, "[N,1]", "[N,4]", "min"), 17, "of 'i' is not fully known", id="any number of slices"),
-    pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, "reduction=max of 70 updates: at most 64", id="many slices"),
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+MANY = [
+    pytest.param(elements(18, "[2,N]", 'axis=1, reduction="max"'), 17, 3, id="any number"),
+    pytest.param(elements(16, "[N,M]", 'axis=-2, reduction="add"'), 15, 3, id="any number along the first axis"),
+    pytest.param(elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, 65, id="many elements"),
+    pytest.param(elements(18, "[2,N]", 'axis=1, reduction="mul"'), 11, 5, id="of opset 11"),
+    pytest.param(slices(18, "[N,1]", "[N,4]", "min"), 17, 4, id="any number of slices"),
+    pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, 70, id="many slices"),
+    pytest.param(slices(18, "[2,N,2]", "[2,N]"), 12, 3, id="any number of elements"),
 ]
 
 
-@pytest.mark.parametrize("proto, target, message", REFUSED)
-def test_refuses(proto, target, message):
-    assert message in refusal(proto, target)
-
-
-X = np.arange(12, dtype=np.float32).reshape(3, 4)
+@pytest.mark.parametrize("proto, target, count", MANY)
+def test_many_updates_take_turns(proto: onnx.ModelProto, target: int, count: int) -> None:
+    result, report = convert_version(proto, target)
+    assert "Loop" in [node.op_type for node in result.graph.node]
+    assert sum("each of its updates takes a turn of a Loop" in warning for warning in report.warnings) == 1
+    for length in (0, 1, count) if "N" in str(proto.graph.input[2].type) else (count,):
+        sizes = {"N": length, "M": 2}
+        i, u = (
+            [dim.dim_value or sizes[dim.dim_param] for dim in value.type.tensor_type.shape.dim] for value in proto.graph.input[1:]
+        )
+        feeds = {"x": X, "i": RNG.integers(-3, 3, i), "u": RNG.standard_normal(u).astype(np.float32)}
+        np.testing.assert_array_equal(run(result, feeds)[0], run(proto, feeds)[0])
 
 
 def scattered(indices, updates, combine=lambda old, new: new):

@@ -743,10 +743,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[9, 65] x) => (float[N, 65] y) {y = Unique<axis = 0>(x)}",
         11, 10, "Unique of slices of 65 elements would take 325 nodes in older operators",
     ),
-    "many-updates": Refusal(
-        'g (float[3, 4] x, int64[70, 1] i, float[70, 4] u) => (float[3, 4] y) {y = ScatterND<reduction = "max">(x, i, u)}',
-        18, 17, "reduction=max of 70 updates: at most 64 are written out, one after the other",
-    ),
     "large-scatter": Refusal(
         "g (float[3000] x, int64[3000] i, float[3000] u) => (float[3000] y) {y = Scatter(x, i, u)}",
         9, 8, "the indices 'i' are computed at run time, and 3000 updates of 3000 elements are too many",
