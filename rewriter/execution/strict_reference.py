@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, helper
 
+from ..opsets.one_rounding import round_once
+
 _FEW_DIGITS = 1e-3
 """A variance below this share of the mean square has lost three digits."""
 
@@ -51,6 +53,7 @@ def strict_evaluator(more: Sequence[Any] = ()) -> Any:
 
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **{**options, "new_ops": operators})
+            round_once(self)
 
     return Evaluator
 

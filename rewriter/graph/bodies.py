@@ -58,11 +58,13 @@ def fold_roughly(node: Editing) -> bool:
     values = [node.constant(index) for index in range(len(node.inputs))]
     if len(node.outputs) != 1 or any(value is None and node.has_input(index) for index, value in enumerate(values)):
         return False
-    given = {name: value for name, value in zip(node.inputs, values, strict=True) if value is not None}
-    if not is_evaluated_alike(node.proto, node.opset, given, by_reference=True):
-        return False
     results = by_reference.evaluate_roughly(node.proto, node.opset, values, folding.MAX_ELEMENTS)
     if results is None:
+        return False
+    known = {
+        name: value for name, value in zip((*node.inputs, node.output(0)), (*values, results[0]), strict=True) if value is not None
+    }
+    if not is_evaluated_alike(node.proto, node.opset, known, by_reference=True):
         return False
     node.approximate = True
     _become(node, results[0])

@@ -17,6 +17,7 @@ from onnx import AttributeProto, NodeProto, helper, numpy_helper
 
 from . import facts, folding, inference, type_protos
 from .facts import Kind, Work
+from .one_rounding import round_once
 
 Inputs = Sequence["np.ndarray | None"]
 
@@ -75,6 +76,8 @@ def evaluate_roughly(node: NodeProto, opset: int, inputs: Inputs, most: int) -> 
         return None
     if fact.word("unfolded") == "rounds" and any(value.dtype.kind != "f" for value in given[:1]):
         return None  # what is beyond the integers is no matter of last bits
+    if fact.kind is not Kind.ELEMENTWISE and not (_are_finite(given) and all(value.size for value in given)):
+        return None  # in sums, an infinity may meet another one, or a weight of 0; the mean of nothing is open
     if (fact.has("sorts") or fact.work is Work.ORDERS) and any(np.isnan(value.astype(np.float64)).any() for value in given):
         return None
     return _evaluate(node, opset, inputs, most)
@@ -85,7 +88,14 @@ def _is_exact_in_double(node: NodeProto, inputs: Inputs) -> bool:
     fact, data = facts.of(node.op_type), inputs[0] if inputs else None
     if fact.kind is not Kind.REDUCES or fact.work is not Work.COMPUTES or data is None or data.dtype.kind not in "iu":
         return True
-    return float(np.square(data.astype(np.float64)).sum()) <= folding.most_exact(data.dtype)
+    values = data.astype(np.float64)
+    with np.errstate(over="ignore"):
+        largest = np.prod(np.maximum(np.abs(values), 1)) if fact.word("folds") == "reduce_prod" else np.square(values).sum()
+    return float(largest) <= folding.most_exact(data.dtype)
+
+
+def _are_finite(values: Sequence[np.ndarray]) -> bool:
+    return all(np.isfinite(value.astype(np.float64)).all() for value in values)
 
 
 def _evaluate(node: NodeProto, opset: int, inputs: Inputs, most: int) -> list[np.ndarray] | None:
@@ -139,6 +149,6 @@ def _run(node: NodeProto, opset: int, types: dict[str, onnx.TypeProto], given: d
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output]
     graph = onnx.GraphProto(name="node", node=[node], input=inputs, output=outputs)
     try:
-        return list(ReferenceEvaluator(graph, opsets={"": opset}).run(None, given))
+        return list(round_once(ReferenceEvaluator(graph, opsets={"": opset})).run(None, given))
     except Exception:
         return []

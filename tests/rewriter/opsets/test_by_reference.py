@@ -24,10 +24,19 @@ def evaluate(op_type: str, *inputs: np.ndarray, **attributes: Any) -> list[np.nd
     return by_reference.evaluate(helper.make_node(op_type, names, ["y"], **attributes), 18, inputs, MOST)
 
 
+def roughly(op_type: str, *inputs: np.ndarray) -> list[np.ndarray] | None:
+    names = [f"x{index}" for index in range(len(inputs))]
+    return by_reference.evaluate_roughly(helper.make_node(op_type, names, ["y"]), 13, inputs, MOST)
+
+
 def test_what_is_left_alone() -> None:
     assert evaluate("Tile", ONE, np.array([1000])) is None  # too large to be made
     assert evaluate("Log", ONE.astype(np.float32)) is None  # rounded
     assert evaluate("Max", np.array([np.nan], np.float32), np.array([1], np.float32)) is None
+    assert evaluate("ReduceProd", np.array([-177192, -420920, -822636, -420920])) is None  # beyond int64
+    assert roughly("Resize", np.array([[1, np.inf]], np.float32), np.zeros(0, np.float32), np.ones(2, np.float32)) is None
+    assert roughly("ReduceMean", np.zeros(0, np.float32)) is None
+    assert roughly("LogSoftmax", np.zeros(3, np.float32)) is None
     assert evaluate("Bernoulli", ONE.astype(np.float32)) is None
     assert evaluate("RandomUniformLike", ONE) is None
     assert evaluate("Scatter", ONE, np.array([0, 0]), np.array([1, 2])) is None
