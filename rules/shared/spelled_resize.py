@@ -39,12 +39,24 @@ def is_fixed(node: Node) -> bool:
     rank = node.need_rank()
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     if node.has_input(SIZES):
+        axes = _resized(node, axes)
         is_stated = node.constant(SIZES) is not None or all(isinstance(node.dimension(axis, node.output(0)), int) for axis in axes)
         return is_stated and all(isinstance(node.dimension(axis), int) for axis in axes)
     scales = node.constant(SCALES)
     if scales is None:
         return _aligned(node, axes) is not None
     return all(scale == 1 or isinstance(node.dimension(axis), int) for axis, scale in zip(axes, scales, strict=False))
+
+
+def _resized(node: Node, axes: list[int]) -> list[int]:
+    """Those of the axes that a Resize by sizes may resize: one keeps its length if that has the same symbol before and after."""
+    if node.constant(SIZES) is not None or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" or _crops(node):
+        return axes
+    return [axis for axis in axes if node.dimension(axis) is None or node.dimension(axis) != node.dimension(axis, node.output(0))]
+
+
+def _crops(node: Node) -> bool:
+    return node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
 
 
 def spell_out(node: Node) -> None:
@@ -182,8 +194,10 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     """The sampling of each axis that changes. Raises Unconvertible where it is only known at run time."""
     rank = node.need_rank()
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
+    if node.has_input(SIZES):
+        axes = _resized(node, axes)
     whole = [0.0] * len(axes) + [1.0] * len(axes)
-    cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
+    cropped = _crops(node)
     roi = _region(node, 2 * len(axes)) if cropped else whole
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(SIZES):

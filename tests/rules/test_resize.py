@@ -653,3 +653,30 @@ def test_cubic_of_computed_sizes(coordinates: str, target: int) -> None:
     for lengths in ([9, 3], [6, 8], [1, 20]):
         feeds = {"x": X, "z": np.array([1, 1, *lengths])}
         np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-5)
+
+
+OPEN_BATCH = """g (float[N,3,8,8] x{more}) => (float[N,3,{out}] y) <int64[3] hw = {{3, 4, 6}}> {{
+    n = Shape<end = {end}>(x) t = Concat<axis = 0>(n, {last}) y = Resize<antialias = 1, exclude_outside = {exclude}, mode = "{mode}">(x, , , t) }}"""
+
+
+@pytest.mark.parametrize("exclude", [0, 1])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_only_an_open_batch_needs_nothing_at_run_time(mode: str, exclude: int) -> None:
+    """As torch writes an interpolation with antialias."""
+    proto = model(OPEN_BATCH.format(more="", out="4,6", end=1, last="hw", exclude=exclude, mode=mode), 18)
+    result = convert_version(proto, 17).model
+    assert "Shape" not in {node.op_type for node in result.graph.node}
+    for batch in (0, 1, 3):
+        feeds = {"x": np.random.default_rng(batch).standard_normal((batch, 3, 8, 8)).astype(np.float32)}
+        np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_symbol_that_only_the_output_declares_keeps_no_length() -> None:
+    """Exporters give the axes of an output the names of those of the input, though they are of another length."""
+    text = OPEN_BATCH.replace("[N,3,8,8]", "[N,3,h,w]").format(
+        more=", int64[2] s", out="h,w", end=2, last="s", exclude=0, mode="linear"
+    )
+    proto = model(text, 18)
+    result = convert_version(proto, 17).model
+    feeds = {"x": np.random.default_rng(0).standard_normal((2, 3, 4, 4)).astype(np.float32), "s": np.array([6, 8])}
+    np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-5)
