@@ -93,9 +93,13 @@ class Engine(Walk):
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = unused.remove(self._model)
+        self.notes.finish(removed, self._model.contradictions)
+        if self.outcome.blockers:
+            unread = unused.remove_unread(self._model)
+            self.notes.forget_unread(unread)
+            removed |= unread
         for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():
             rewrite.settle(removed)
-        self.notes.finish(removed, self._model.contradictions)
         self.outcome.remarks += self._avoidance.remarks()
         if self._fitting is not None:
             self._fitting.note_unchecked(self._model)

@@ -56,8 +56,22 @@ class Notes:
         self.outcome.remarks += [_contradicted(found) for found in contradictions]
         gone = {id(remark) for node, remark in self._left if all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
-        alive = [blocker for node, blocker in self._blocked if not all_gone(node, removed)]
-        self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
+        self._blocked = [(node, blocker) for node, blocker in self._blocked if not all_gone(node, removed)]
+        self.outcome.blockers = _one_each(self.blockers)
+
+    def forget_unread(self, removed: set[str]) -> None:
+        """Let nodes all of whose outputs are among the `removed` names, which nothing reads, not block but be warned of."""
+        gone = _one_each(blocker for node, blocker in self._blocked if all_gone(node, removed))
+        for each in gone:
+            message = f"nothing reads it, and it cannot be converted, so it is gone: {each.reason}"
+            self.outcome.remarks.append(Remark("warning", each.op_type, each.node, each.where, message))
+        self._blocked = [(node, blocker) for node, blocker in self._blocked if not all_gone(node, removed)]
+        self.outcome.blockers = _one_each(self.blockers)
+
+
+def _one_each(blockers: Iterable[Blocker]) -> list[Blocker]:
+    """The first blocker of each node."""
+    return list({(b.where, b.op_type, b.node): b for b in reversed([*blockers])}.values())[::-1]
 
 
 def _contradicted(found: declarations.Contradiction) -> Remark:

@@ -1,4 +1,4 @@
-"""Removes what lost its last use to a rule, and nothing else, and renames uses of forwarded values."""
+"""Removes what lost its last use to a rule, or is read by nothing and in the way, and renames uses of forwarded values."""
 
 from __future__ import annotations
 
@@ -32,12 +32,26 @@ def remove(model: Model) -> set[str]:
     if not unused:
         return set()
     removed = _remove_dead(graphs, set(unused))
-    if len(model.main.labels) != len(model.proto.graph.node):
-        model.main.nodes_changed()
     if not unused <= removed:
         removed |= _undefined(graphs, unused)
-    _forget_annotations(graphs, removed)
+    _forget(model, removed)
     return removed
+
+
+def remove_unread(model: Model) -> set[str]:
+    """Remove all nodes whose outputs nothing reads, and then what only these read. Returns the removed names."""
+    graphs = model.graphs
+    made = {name for graph in graphs for node in graph.node for name in node.output if name}
+    removed = _remove_dead(graphs, made - _used_among(graphs, made))
+    _forget(model, removed)
+    return removed
+
+
+def _forget(model: Model, removed: set[str]) -> None:
+    """Let nothing else in the model tell of the `removed` values."""
+    if len(model.main.labels) != len(model.proto.graph.node):
+        model.main.nodes_changed()
+    _forget_annotations(model.graphs, removed)
 
 
 def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import helpers
 import numpy as np
 import onnx
+import pytest
 from onnx import helper
 
 
@@ -91,3 +92,45 @@ def test_an_annotation_follows_a_value_that_stands_for_another() -> None:
     (annotation,) = result.graph.quantization_annotation
     defined = {name for node in result.graph.node for name in node.output}
     assert annotation.quant_parameter_tensor_names[0].value in defined
+
+
+NEW = 'RegexFullMatch<pattern = "a">(s)'
+"""A node of opset 20 that older operators cannot express."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"g (float[1] x, string[1] s) => (float[1] y, bool[1] q) {{ y = Relu(x) q = {NEW} }}",
+        f"g (float[1] x, string[1] s) => (float[1] y, bool[1] q) {{ y = Relu(x) r = {NEW} q = {NEW} }}",
+        f"g (float[1] x, string[1] s) => (float[1] y) {{ r = {NEW} y = If(r) <then_branch = t () => (float[1] u) {{ u = Relu(x) }}, else_branch = e () => (float[1] v) {{ v = Neg(x) }}> }}",
+        f"g (float[1] x, string[1] s) => (float[1] y) {{ r = {NEW} f = Cast<to = 1>(r) d = RandomNormalLike(f) y = Relu(x) }}",
+    ],
+    ids=["read by the caller", "one of two", "read by an If", "read where numbers are drawn"],
+)
+def test_a_node_that_is_read_is_in_the_way(text: str) -> None:
+    proto = helpers.model(text, 20)
+    for node in proto.graph.node:
+        node.name = ""
+    assert "RegexFullMatch is new in opset 20" in helpers.refusal(proto, 13)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"g (float[1] x, string[1] s) => (float[1] y) {{ q = {NEW} y = Relu(x) }}",
+        f"g (float[1] x, string[1] s) => (float[1] y) {{ q = {NEW} n = Not(q) c = Cast<to = 1>(n) y = Relu(x) }}",
+        f"g (float[1] x, string[1] s) => (float[1] y) {{ q = {NEW} r = {NEW} n = And(q, r) y = Relu(x) }}",
+    ],
+)
+def test_a_node_that_nothing_reads_is_not_in_the_way(text: str) -> None:
+    result, report = helpers.convert_version(helpers.model(text, 20), 13, compare="required")
+    assert [node.op_type for node in result.graph.node] == ["Relu"]
+    warnings = [warning for warning in report.warnings if "nothing reads it" in warning]
+    assert warnings[0].startswith("RegexFullMatch 'q' (main graph)")
+    assert "nothing reads it, and it cannot be converted, so it is gone: RegexFullMatch is new in opset 20" in warnings[0]
+
+
+def test_what_nothing_reads_stays_where_it_is_not_in_the_way() -> None:
+    result = helpers.convert_version(helpers.model("g (float[1] x) => (float[1] y) { q = Neg(x) y = Relu(x) }", 20), 13).model
+    assert [node.op_type for node in result.graph.node] == ["Neg", "Relu"]
