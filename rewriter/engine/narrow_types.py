@@ -88,9 +88,12 @@ def widen_types(
 
 
 def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[int, int]:
-    """The types that `model` has and the target lacks, mapped to the wider types, both as numbers of TensorProto.DataType."""
-    goes_down = target < model.main.opset
-    absent = {kind for kind in _WIDER if kind in refused or (goes_down and _is_absent(kind, target))}
+    """The types that `model` has and the target lacks, mapped to the wider types, both as numbers of TensorProto.DataType.
+
+    One that the model's own opset lacks, too, is for operators of other domains, which take it at any opset.
+    """
+    source = model.main.opset
+    absent = {kind for kind in _WIDER if kind in refused or (_is_absent(kind, target) and not _is_absent(kind, source))}
     present = stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
     return {_number(kind): _number(_wider(kind, refused)) for kind in sorted(absent & present)}
 

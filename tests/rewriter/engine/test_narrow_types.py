@@ -203,3 +203,16 @@ def test_sums_of_rules_are_remembered_beside_types_that_were_widened() -> None:
     """The comparison allows for terms that cancel out, as in a DFT, whether or not types were widened before."""
     text = "g (float[1,8,1] x) => (float[1,8,2] y, float[1] z) <int4[1] w = {1}> { y = DFT (x)  z = Cast <to = 1> (w) }"
     assert convert_version(model(text, 21), 16).report.sums
+
+
+@pytest.mark.parametrize("target", [13, 11])
+def test_a_type_that_the_opset_of_the_model_lacks_is_of_another_domain(target: int) -> None:
+    """As onnxruntime's quantization writes it: its own DequantizeLinear takes int4 at any opset."""
+    stored = "int4[4,3] q = {1, -2, 3, 4, -5, 6, 7, -8, 1, 2, 3, -4}, float s = {0.5}"
+    text = f"g (float[2,4] x) => (float[2,3] y) <{stored}> {{ w = com.microsoft.DequantizeLinear(q, s) y = MatMul(x, w) }}"
+    proto = narrow(text, 17)
+    proto.opset_import.add(domain="com.microsoft", version=1)
+    result = convert_version(proto, target, compare="required").model
+    assert [node.op_type for node in result.graph.node] == ["DequantizeLinear", "MatMul"]
+    x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], run(proto, {"x": x})[0])
