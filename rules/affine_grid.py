@@ -1,4 +1,4 @@
-"""AffineGrid below opset 20, where the sizes are known: theta is multiplied by a constant grid.
+"""AffineGrid below opset 20: theta is multiplied by a grid, which is a constant where the sizes are known.
 
 https://onnx.ai/onnx/operators/onnx__AffineGrid.html
 """
@@ -8,22 +8,26 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+from .shared.indices import count_up
 from .shared.tables import arange, require_few
 
 
 @decompose("AffineGrid", opset=13, exact=False)
-def transform_a_constant_grid(node: Node) -> None:
-    """The grid positions become a constant in homogeneous coordinates, and a MatMul multiplies them by theta.
+def transform_a_grid(node: Node) -> None:
+    """A MatMul multiplies the positions of the grid, in homogeneous coordinates, by theta. They are a constant if the sizes are.
 
     ONNX's own function body is not used, because it drops the batch axis where its length is 1.
     """
-    op = node.op
     sizes = _sizes(node)
+    if sizes is None:
+        _transform_a_computed_grid(node)
+        return
+    op = node.op
     if node.attr("align_corners", 0) and 1 in sizes:
         raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
     require_few(prod(sizes))
@@ -35,19 +39,40 @@ def transform_a_constant_grid(node: Node) -> None:
     node.become.Reshape(positions, op.int64([0, *sizes, len(sizes)]))
 
 
-def _sizes(node: Node) -> list[int]:
-    """The spatial sizes, from the constant input 1 or from the output's declared shape.
-
-    Raises Unconvertible where neither has them.
-    """
+def _sizes(node: Node) -> list[int] | None:
+    """The spatial sizes, from the constant input 1 or from the output's declared shape; None where neither has them."""
     value = node.constant(1)
     if value is not None:
         return [int(size) for size in value[2:]]
     shape = node.shape(node.output(0))
     known = [] if shape is None else [dim for dim in shape[1:-1] if isinstance(dim, int)]
-    if shape is None or len(known) != len(shape) - 2:
-        node.const_input(1, "the size")
-    return known
+    return known if shape is not None and len(known) == len(shape) - 2 else None
+
+
+def _transform_a_computed_grid(node: Node) -> None:
+    """The positions are computed from the sizes that are input 1. Where corners are aligned, a single pixel is at -1."""
+    op, rank = node.op, node.need_dimension(0, 1) - 2
+    lengths = op.Slice(node.input(1), op.int64([2]), op.int64([2 + rank]))
+    rows = [op.Expand(op.const(np.ones([1] * rank), np.float32), lengths)]
+    for axis in range(rank):
+        length = op.Slice(lengths, op.int64([axis]), op.int64([axis + 1]))
+        places = op.Reshape(_computed_positions(node, length), op.int64([-1 if other == axis else 1 for other in range(rank)]))
+        rows.insert(0, op.Expand(places, lengths))
+    grid = op.Concat(*(op.Reshape(row, op.int64([1, -1])) for row in rows), axis=0)
+    moved = op.MatMul(node.input(0), op.Cast(grid, to=node.need_elem_type()))
+    node.become.Reshape(op.Transpose(moved, perm=[0, 2, 1]), op.Concat(op.int64([0]), lengths, op.int64([rank]), axis=0))
+
+
+def _computed_positions(node: Node, length: str) -> str:
+    """As `_positions`, in float32, for an axis of the `length` that is a vector of one."""
+    op = node.op
+    doubled = op.Mul(op.Cast(count_up(node, op.int64([0]), length, op.int64([1])), to=TensorProto.FLOAT), op.const(2, np.float32))
+    size = op.Cast(length, to=TensorProto.FLOAT)
+    if node.attr("align_corners", 0):
+        along = op.Div(doubled, op.Max(op.Sub(size, op.const(1, np.float32)), op.const(1, np.float32)))
+    else:
+        along = op.Div(op.Add(doubled, op.const(1, np.float32)), size)
+    return op.Sub(along, op.const(1, np.float32))
 
 
 def _positions(size: int, align_corners: bool) -> np.ndarray:

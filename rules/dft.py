@@ -74,12 +74,13 @@ def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
 def multiply_by_roots_of_unity(node: Node) -> None:
     """The samples, with real and imaginary parts in one axis, are multiplied by a matrix of roots of unity.
 
-    The matrix is a constant unless the length of the transform is computed.
+    The matrix is a constant unless the length of the transform, or of the data, is computed.
     """
     op = node.op
     rank, kind = node.need_rank(), node.need_elem_type()
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
-    if node.has_input(1) and node.constant(1) is None and not (node.attr("onesided", 0) and node.attr("inverse", 0)):
+    is_open = (node.has_input(1) and node.constant(1) is None) or not isinstance(node.dimension(axis), int)
+    if is_open and not (node.attr("onesided", 0) and node.attr("inverse", 0)):
         _multiply_by_computed_roots(node, axis, rank, kind)
         return
     size, parts = node.need_dimension(axis), node.need_dimension(-1)
@@ -121,8 +122,12 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
     if parts not in (1, 2) or (onesided and parts != 1):
         raise Unconvertible("a one-sided DFT is of real numbers, and its inverse of complex ones")
     zero, one, double = op.int64([0]), op.int64([1]), TensorProto.DOUBLE
-    count = op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
-    data = op.Slice(node.input(0), zero, count, op.int64([axis]))  # as in _what_counts
+    data = node.input(0)
+    if node.has_input(1):
+        count = op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
+        data = op.Slice(data, zero, count, op.int64([axis]))  # as in _what_counts
+    else:
+        count = length(node, data, axis)
     size = op.Gather(op.Shape(data), op.int64([axis]), axis=0)
     samples = count_up(node, zero, size, one)
     frequencies = count_up(node, zero, op.Add(op.Div(count, op.int64([2])), one) if onesided else count, one)

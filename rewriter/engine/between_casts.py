@@ -121,7 +121,7 @@ def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], delta: Delt
             return wide
     raise Unconvertible(
         f"{node.op_type} of opset {delta.target.since_version} does not take {', '.join(kinds)} ('{slots[0].name}')",
-        "cast the model to another type, or choose a newer target",
+        "choose a newer target" if "(" in slots[0].kind else "cast the model to another type, or choose a newer target",
     )
 
 

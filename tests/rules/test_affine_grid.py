@@ -9,9 +9,24 @@ from helpers import assert_rewrites, assert_same, model, refusal
 RNG = np.random.default_rng(11)
 
 
-def test_refuses_a_computed_size():
-    text = "g (float[1,2,3] t, int64[4] s) => (float[1,A,B,2] y) { y = AffineGrid (t, s) }"
-    assert "'s' is computed at run time" in refusal(model(text, 20), 19)
+def test_refuses_a_computed_size_of_any_rank():
+    text = "g (float[1,R,S] t, int64[K] s) => (float[1,A,B,2] y) { y = AffineGrid (t, s) }"
+    assert "the axis dimension 'K' of 's' is unknown" in refusal(model(text, 20), 19)
+
+
+@pytest.mark.parametrize("align_corners", [0, 1])
+@pytest.mark.parametrize("sizes", [(3, 5), (1, 4), (2, 3, 4)])
+@pytest.mark.parametrize("target", [19, 11])
+def test_a_computed_size(align_corners: int, sizes: tuple[int, ...], target: int) -> None:
+    if align_corners and 1 in sizes:
+        return  # not defined
+    rank = len(sizes)
+    text = (
+        f"g (float[N,{rank},{rank + 1}] t, int64[{rank + 2}] s) => (float[{','.join('ABCDE'[: rank + 2])}] y) "
+        f"{{ y = AffineGrid <align_corners={align_corners}> (t, s) }}"
+    )
+    feeds = {"t": RNG.normal(size=(2, rank, rank + 1)).astype(np.float32), "s": np.array([2, 3, *sizes])}
+    assert_same(model(text, 20), target, feeds, rtol=1e-5, atol=1e-6)
 
 
 def test_refuses_a_single_pixel_between_corners():
@@ -35,7 +50,7 @@ def test_affine_grid_of_one_image_in_three_dimensions():
 
 REWRITES = [
     (
-        "affine_grid.transform_a_constant_grid",
+        "affine_grid.transform_a_grid",
         20,
         19,
         "g (float[1,2,3] t) => (float[1,2,2,2] y) <int64[4] n = {1, 1, 2, 2}> { y = AffineGrid (t, n) }",

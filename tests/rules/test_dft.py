@@ -115,9 +115,9 @@ def test_a_transform_that_is_wrong_by_a_little_is_seen(tmp_path: Path) -> None:
         assert compare(*paths, tolerance=Tolerance(inexact=True, sums=True), worker=worker).status == "different"
 
 
-def test_refuses_an_axis_of_unknown_length_below_17():
-    text = "g (float[2,N,1] x) => (float[2,N,2] y) { y = DFT <axis=1> (x) }"
-    assert "axis dimension 'N'" in refusal(model(text, 17), 16)
+def test_refuses_the_real_inverse_along_an_axis_of_unknown_length_below_17():
+    text = "g (float[2,N,2] x) => (float[2,M,1] y) <int64 a = {1}> { y = DFT <onesided = 1, inverse = 1> (x, , a) }"
+    assert "axis dimension 'N'" in refusal(model(text, 20), 16)
 
 
 @pytest.mark.parametrize("inverse", [0, 1])
@@ -223,6 +223,24 @@ def test_a_computed_length(attributes: str, parts: int, target: int) -> None:
         if "onesided" in attributes:
             expected = expected.take(range(count // 2 + 1), axis)
         (got,) = run(result, {"x": x, "n": np.array(count)})
+        np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], -1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("attributes", ["", "<inverse = 1>", "<onesided = 1>", "<axis = 2>"])
+@pytest.mark.parametrize("given", ["", ", n"])
+@pytest.mark.parametrize("target", [16, 11])
+def test_data_of_an_open_length(attributes: str, given: str, target: int) -> None:
+    stored = "<int64 n = {4}>" if given else ""
+    text = f"g (float[A, B, C, 1] x) => (float[D, E, F, G] y) {stored} {{ y = DFT {attributes} (x{given}) }}"
+    result = convert_version(model(text, 17), target, compare="off").model
+    axis = 2 if "axis" in attributes else 1
+    for size in (1, 2, 5, 8):
+        signal = RNG.standard_normal((2, size, size, 1)).astype(np.float32)
+        count = 4 if given else size
+        expected = (np.fft.ifft if "inverse" in attributes else np.fft.fft)(signal[..., 0], count, axis)
+        if "onesided" in attributes:
+            expected = expected.take(range(count // 2 + 1), axis)
+        (got,) = run(result, {"x": signal})
         np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], -1), rtol=1e-5, atol=1e-5)
 
 
