@@ -1,4 +1,4 @@
-"""Imports of domains that a model uses and does not state, where runtimes know what is meant."""
+"""Imports of domains that a model uses and does not state, or states twice, where runtimes know what is meant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from onnx import NodeProto
 
 from ..engine.outcome import Remark
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import subgraphs
+from ..onnx_model.protos import default_opset, subgraphs
+from ..opsets.transitions import is_restamp
 
 _ML = "ai.onnx.ml"
 _FIRST_IR_WITH_IMPORTS = 3
@@ -36,6 +37,22 @@ def complete(proto: onnx.ModelProto, newest: Callable[[], int | None]) -> Iterat
             if version:
                 owner.opset_import.add(domain=domain, version=version)
                 yield _warning(domain, where, f"it is not imported, though {_nodes(used[domain])} it: its version {version} is now")
+        if isinstance(owner, onnx.FunctionProto):
+            yield from _take_opset_of_model(proto, owner, where, nodes)
+
+
+def _take_opset_of_model(
+    proto: onnx.ModelProto, function: onnx.FunctionProto, where: str, nodes: Iterable[NodeProto]
+) -> Iterator[Remark]:
+    """Give a function of another opset that of the model, which onnx.checker wants, where its nodes mean the same at both."""
+    own, wanted = default_opset(function.opset_import), default_opset(proto.opset_import)
+    if own is None or wanted is None or own == wanted:
+        return
+    if all(is_restamp(node.op_type, own, wanted) for node in nodes if node.domain in DEFAULT_DOMAINS):
+        for entry in function.opset_import:
+            entry.version = wanted if entry.domain in DEFAULT_DOMAINS else entry.version
+        message = f"it is of opset {own}, and the model of {wanted}, where its nodes mean the same: it is taken as one of {wanted}"
+        yield _warning("ai.onnx", where, message)
 
 
 def _import_own(

@@ -31,6 +31,8 @@ from . import wrong_opset
 from .interface import without_shape
 from .operators import CHECKS
 
+_OF_ANOTHER_OPSET = "Opset import for domain in function"
+"""Part of onnx.checker's complaint about a function that imports another opset than the model."""
 _DEPRECATED = "is deprecated in domain_version"
 """Part of onnx.checker's complaint about GroupNormalization-18 or Upsample-10. Such files exist, and a conversion repairs them."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
@@ -91,6 +93,8 @@ def check_input(model: Model, target: int | None, trust: Trust = Trust.CHECKER) 
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
         failure = _failure_of_input(model, target or model.main.opset, trust)
+        if _OF_ANOTHER_OPSET in failure:
+            failure = wrong_opset.describe_function(model.proto) or failure
         if _DEPRECATED in failure:
             failure = _failure_beside_deprecated(model.proto)
         if failure:

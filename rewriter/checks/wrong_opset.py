@@ -34,6 +34,19 @@ def describe(proto: ModelProto) -> str:
     return ""
 
 
+def describe_function(proto: ModelProto) -> str:
+    """A line about the first function of another opset than the model; "" where there is none."""
+    declared = default_opset(proto.opset_import)
+    for function in proto.functions:
+        own = default_opset(function.opset_import)
+        if own and own != declared:
+            return (
+                f"the function '{function.name}' is of opset {own}, and the model of opset {declared}, which onnx.checker refuses. "
+                "Hint: inline it: onnx.inliner.inline_local_functions(model, convert_version=True)"
+            )
+    return ""
+
+
 def _describe(nodes: Iterable[NodeProto], declared: int) -> tuple[str, set[int]] | None:
     """What is wrong with the first node that is not in the form of opset `declared`, and the opsets that fit all nodes."""
     forms = list(_forms(nodes))

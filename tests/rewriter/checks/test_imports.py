@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, invalidity, model
+from helpers import convert_version, invalidity, model, run
 
 from split_rewrite.rewriter import InvalidModelError, Options
 
@@ -81,3 +82,27 @@ def test_without_an_opset_of_its_own_it_is_that_of_onnxruntime() -> None:
     proto.opset_import[0].version = 1
     report = convert_version(proto, 9, compare="required").report
     assert "the newest of the installed onnxruntime, which takes that" in report.warnings[0]
+
+
+def calling(opset: int, own: int, node: str) -> onnx.ModelProto:
+    """A model of `opset` that calls a function of opset `own`, of one node."""
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}, "my" : 1]> g (float[2,3,4] x) => (float[2,3,4] y) {{ y = my.f(x) }} '
+        f'<domain: "my", opset_import: ["" : {own}]> f (a) => (b) {{ b = {node} }}'
+    )
+
+
+def test_a_function_of_another_opset_with_another_meaning_is_refused() -> None:
+    message = invalidity(calling(13, 11, "Softmax<axis = 1>(a)"), 18)
+    assert "the function 'f' is of opset 11, and the model of opset 13, which onnx.checker refuses. Hint: inline it: onnx." in message
+
+
+@pytest.mark.parametrize(("opset", "own"), [(14, 13), (13, 14), (17, 13)])
+@pytest.mark.parametrize("target", [11, 20])
+def test_a_function_of_another_opset_with_the_same_meaning_is_taken(opset: int, own: int, target: int) -> None:
+    proto = calling(opset, own, "Relu(a)")
+    result, report = convert_version(proto, target)
+    message = f"it is of opset {own}, and the model of {opset}, where its nodes mean the same: it is taken as one of {opset}"
+    assert f"Domain 'ai.onnx' (function 'f'): {message}" in report.warnings
+    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], np.maximum(x, 0))
