@@ -60,12 +60,15 @@ class Notes:
         self.outcome.blockers = _one_each(self.blockers)
 
     def forget_unread(self, removed: set[str]) -> None:
-        """Let nodes all of whose outputs are among the `removed` names, which nothing reads, not block but be warned of."""
-        gone = _one_each(blocker for node, blocker in self._blocked if all_gone(node, removed))
-        for each in gone:
-            message = f"nothing reads it, and it cannot be converted, so it is gone: {each.reason}"
-            self.outcome.remarks.append(Remark("warning", each.op_type, each.node, each.where, message))
-        self._blocked = [(node, blocker) for node, blocker in self._blocked if not all_gone(node, removed)]
+        """Let nodes all of whose outputs are among the `removed` names, which nothing reads, not block but be warned of.
+
+        Those without inputs are refused for what they store, which is told.
+        """
+        gone = [each for each in self._blocked if any(each[0].input) and all_gone(each[0], removed)]
+        for blocker in _one_each(blocker for _, blocker in gone):
+            message = f"nothing reads it, and it cannot be converted, so it is gone: {blocker.reason}"
+            self.outcome.remarks.append(Remark("warning", blocker.op_type, blocker.node, blocker.where, message))
+        self._blocked = [each for each in self._blocked if each not in gone]
         self.outcome.blockers = _one_each(self.blockers)
 
 

@@ -81,11 +81,17 @@ class Scope:
         label = shown_name(node)
         for which, (attribute, graph) in enumerate(subgraphs(node)):
             where = f"{outer}{node.op_type} '{label}' {attribute}"
-            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which), node)
-            if index is None:
+            origin = None if index is None or not self._had_subgraph(index, which) else (index, which)
+            child = Scope(self.model, graph, self, where, opset, origin, node)
+            if origin is None:
                 for inner in graph.node:  # inference has not seen what a rule made
                     child.register(inner, opset)
             yield child
+
+    def _had_subgraph(self, index: int, which: int) -> bool:
+        """Whether the node at `index` had so many subgraphs when it was read; a rule may have put another node in its place."""
+        graph = self.graph_in(self.model.original_proto)
+        return graph is not None and index < len(graph.node) and which < sum(1 for _ in subgraphs(graph.node[index]))
 
     @cached_property
     def labels(self) -> list[str]:

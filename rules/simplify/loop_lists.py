@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ...rewriter.engine.registry import simplify
@@ -176,7 +177,7 @@ def _type_of_row(node: Node, body: Subgraph, element: str) -> TypeProto:
 def _join(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:
     """Let the Loop carry the concatenated elements, if the list is only concatenated. Returns whether this is so.
 
-    The tensor starts with no rows. Its other dimensions are known numbers, or dimensions of the model's inputs.
+    The tensor starts with no rows. If its other dimensions are not known before, the first iteration gives its element alone.
     """
     appending, sequence = _appending(node, body, graph, carried), node.output(carried)
     element = appending.input[1]
@@ -185,20 +186,47 @@ def _join(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:
         return False
     sizes: list[Dimension] = [0 if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
     start = _zeros(node, elem_type, sizes)
-    if start is None:
-        return False
     dims = [None if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
     kind = helper.make_tensor_type_proto(elem_type, dims)
     before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
-    appending.CopyFrom(helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis % len(shape)))
+    longer = helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis % len(shape))
+    if start is None:
+        start = _zeros(node, elem_type, [size if isinstance(size, int) else 0 for size in sizes])
+        longer = _but_first(node, graph, longer, kind)
+    appending.CopyFrom(longer)
     node.graph.retire(graph.input[FIRST + carried].name, graph.output[1 + carried].name)
     graph.input[FIRST + carried].CopyFrom(ValueInfoProto(name=before, type=kind))
     graph.output[1 + carried].CopyFrom(ValueInfoProto(name=after, type=kind))
-    node.set_input(FIRST + carried, start)
+    node.set_input(FIRST + carried, str(start))
     node.proto.output[carried] = joined
     node.graph.note_type(joined, kind)
     node.after.SequenceConstruct(joined, output=sequence)
     return True
+
+
+def _but_first(node: Node, graph: GraphProto, longer: NodeProto, kind: TypeProto) -> NodeProto:
+    """An If in the body `graph` that does what `longer`, a Concat, does, but gives its last input alone in the first iteration.
+
+    A bool that the Loop carries tells which one it is.
+    """
+    number = len(node.inputs) - FIRST
+    is_first, is_later = node.fresh_name("is_first"), node.fresh_name("is_later")
+    flag = helper.make_tensor_type_proto(TensorProto.BOOL, [])
+    node.add_input(node.op.const(True, np.bool_))
+    graph.input.append(ValueInfoProto(name=is_first, type=flag))
+    graph.output.insert(1 + number, ValueInfoProto(name=is_later, type=flag))
+    outputs = node.proto.output  # all of which have a name, since onnxruntime crashes on a Loop where that is not so
+    outputs.extend([node.fresh_name("unread") for _ in range(number - len(outputs))])
+    outputs.insert(number, node.fresh_name("unread"))
+    graph.node.append(helper.make_node("Xor", [is_first, is_first], [is_later], name=is_later))
+    element, (result,) = longer.input[1], longer.output
+    alone, both = node.fresh_name("alone"), node.fresh_name("both")
+    copied = helper.make_node("Identity", [element], [alone], name=alone)
+    joined = helper.make_node("Concat", longer.input, [both], name=both, axis=longer.attribute[0].i)
+    then, otherwise = (
+        helper.make_graph([inner], inner.name, [], [ValueInfoProto(name=inner.name, type=kind)]) for inner in (copied, joined)
+    )
+    return helper.make_node("If", [is_first], [result], name=longer.name, then_branch=then, else_branch=otherwise)
 
 
 def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None:

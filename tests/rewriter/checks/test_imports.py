@@ -94,7 +94,9 @@ def calling(opset: int, own: int, node: str) -> onnx.ModelProto:
 
 def test_a_function_of_another_opset_with_another_meaning_is_refused() -> None:
     message = invalidity(calling(13, 11, "Softmax<axis = 1>(a)"), 18)
-    assert "the function 'f' is of opset 11, and the model of opset 13, which onnx.checker refuses. Hint: inline it: onnx." in message
+    assert (
+        "the function 'f' is of opset 11, and the model of opset 13, which onnx.checker refuses. Hint: inline it: onnx." in message
+    )
 
 
 @pytest.mark.parametrize(("opset", "own"), [(14, 13), (13, 14), (17, 13)])

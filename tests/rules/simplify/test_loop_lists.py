@@ -188,14 +188,32 @@ def test_other_lengths_of_the_elements_may_be_those_of_inputs(elem_type: str, ta
         np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
 
 
-def test_other_lengths_of_no_input_stay() -> None:
-    text = joined(0, "p = Expand(x, c0) q = Slice(p, z, j)").replace("int64 n)", "int64 n, int64[2] c0)").replace("K, 4", "K, D")
-    assert "SequenceInsert" in sequence_operators(simplify(helpers.model(text, 13)).model)
+OTHER_LENGTHS = {
+    "of no input": joined(0, "p = Expand(x, c0) q = Slice(p, z, j)")
+    .replace("int64 n)", "int64 n, int64[2] c0)")
+    .replace("K, 4", "K, D"),
+    "of one iteration": joined(1, "q = Slice(x, z, j)"),
+    "beside a sum and rows": joined(0, "p = Expand(x, c0) q = Slice(p, z, j) u2 = Add(u, u) r = Neg(u)")
+    .replace("int64 n)", "int64 n, int64[2] c0)")
+    .replace("K, 4", "K, D")
+    .replace("float[A, B] y)", "float[A, B] y, float v, float[E] w)")
+    .replace("int64[1] z = {0}", "int64[1] z = {0}, float one = {1}")
+    .replace("s = Loop(n, t, e)", "s, v, w = Loop(n, t, e, one)")
+    .replace("seq(float) c) => (bool k2, seq(float) d)", "seq(float) c, float u) => (bool k2, seq(float) d, float u2, float r)"),
+}
 
 
-def test_lengths_that_change_along_another_axis_stay() -> None:
-    result = simplify(helpers.model(joined(1, "q = Slice(x, z, j)"), 13))
-    assert "SequenceInsert" in sequence_operators(result.model)
+@pytest.mark.parametrize("text", OTHER_LENGTHS.values(), ids=OTHER_LENGTHS)
+@pytest.mark.parametrize("target", helpers.known(13, 18, 11, 9))
+def test_the_first_element_tells_lengths_that_are_not_known_before(text: str, target: int) -> None:
+    source = helpers.model(text, 13)
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    for rows, count in ((1, 1), (3, 1), (3, 2), (6, 5)) if "axis = 1" not in text else ((1, 1), (3, 1)):
+        given = {"x": np.arange(4 * rows, dtype=np.float32).reshape(rows, 4), "n": np.array(count)}
+        given |= {"c0": np.array([rows, 4])} if "c0" in text else {}
+        for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+            np.testing.assert_array_equal(got, expected, strict=True)
 
 
 def turns(count: str, *, go_on: str = "k2 = Identity(k)", number: str = "int64 i") -> str:
