@@ -1,4 +1,4 @@
-"""Finds conditions of a Compress that are no vectors.
+"""Finds a Compress of a scalar, or with a condition that is no vector.
 
 https://onnx.ai/onnx/operators/onnx__Compress.html
 """
@@ -13,7 +13,9 @@ from ..registry import checks
 
 @checks("Compress")
 def problems(node: Node) -> Iterator[str]:
-    """Yield what is wrong with the rank of the condition."""
+    """Yield what is wrong with the ranks of data and condition."""
+    if node.rank(0) == 0:
+        yield "the data is a scalar, and needs rank 1 or more"
     rank = node.rank(1)
     if rank is not None and rank != 1:
         yield f"the condition has rank {rank}, and needs 1"

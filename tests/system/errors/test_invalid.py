@@ -85,6 +85,7 @@ OPERANDS = {
     ],
     "Compress": [
         (11, "g (float[3,2] x, bool[3,2] c) => (float[N] y) { [s] y = Compress (x, c) }", "the condition has rank 2, and needs 1"),
+        (9, "g (float x, bool[1] c) => (float[N] y) { [s] y = Compress (x, c) }", "the data is a scalar, and needs rank 1 or more"),
     ],
     "Resize": [
         (
