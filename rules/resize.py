@@ -66,7 +66,7 @@ def drop_symmetric_coordinates(node: Node) -> None:
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
     if not node.has_input(SIZES) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
-        spell_out(node)
+        _write_out(node)
         return
     mode = node.attr("mode", "nearest")
     if mode != "nearest":

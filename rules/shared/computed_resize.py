@@ -18,7 +18,7 @@ from ...rewriter.graph.node import MAKE_CONSTANT, Node
 
 _FLOAT, _INT64 = TensorProto.FLOAT, TensorProto.INT64
 _MODES = ("nearest", "linear", "cubic")
-_COORDINATES = ("half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners")
+_COORDINATES = ("half_pixel", "half_pixel_symmetric", "asymmetric", "pytorch_half_pixel", "align_corners")
 _TIE = 1e-6
 """How far from the middle between two elements onnxruntime counts a position as being there."""
 
@@ -149,6 +149,10 @@ def _places(node: Node, along: _Axis, coordinates: str) -> str:
         return op.Div(op.Mul(number, op.Sub(along.length, one)), steps)
     place = op.Div(op.Add(number, half), along.scale)
     place = op.Sub(place, half)
+    if coordinates == "half_pixel_symmetric":
+        center = op.Mul(along.length, half)
+        adjustment = op.Div(along.resized, op.Mul(along.length, along.scale))
+        place = op.Add(op.Mul(center, op.Sub(one, adjustment)), place)
     if coordinates == "pytorch_half_pixel":
         place = op.Mul(place, op.Cast(op.Greater(along.resized, one), to=_FLOAT))
     return place

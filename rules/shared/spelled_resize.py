@@ -40,7 +40,10 @@ def is_fixed(node: Node) -> bool:
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     if node.has_input(SIZES):
         axes = _resized(node, axes)
-        is_stated = node.constant(SIZES) is not None or all(isinstance(node.dimension(axis, node.output(0)), int) for axis in axes)
+        is_stated = node.constant(SIZES) is not None or (
+            node.attr("keep_aspect_ratio_policy", "stretch") == "stretch"
+            and all(isinstance(node.dimension(axis, node.output(0)), int) for axis in axes)
+        )
         return is_stated and all(isinstance(node.dimension(axis), int) for axis in axes)
     scales = node.constant(SCALES)
     if scales is None:

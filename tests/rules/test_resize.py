@@ -680,3 +680,28 @@ def test_a_symbol_that_only_the_output_declares_keeps_no_length() -> None:
     result = convert_version(proto, 17).model
     feeds = {"x": np.random.default_rng(0).standard_normal((2, 3, 4, 4)).astype(np.float32), "s": np.array([6, 8])}
     np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_a_policy_for_computed_sizes_of_a_known_result(mode: str, policy: str) -> None:
+    """The shape of the result is known, and not the scale that all axes have in common."""
+    out = "7,7" if policy == "not_larger" else "8,8"
+    text = f"""g (float[1,1,2,2] x, int64[2] s) => (float[1,1,{out}] y) {{
+        y = Resize<axes = [2, 3], keep_aspect_ratio_policy = "{policy}", mode = "{mode}">(x, , , s) }}"""
+    proto = model(text, 18)
+    result = convert_version(proto, 17).model
+    feeds = {"x": np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), "s": np.array([7, 8])}
+    np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("lengths", ["5,7", "H,W"])
+@pytest.mark.parametrize("scales", [(2, 2), (0.6, 1), (1.3, 2.7), (3, 0.4)])
+def test_symmetric_coordinates_by_computed_scales(mode: str, lengths: str, scales: tuple[float, float]) -> None:
+    text = f"""g (float[1,1,{lengths}] x, float[4] s) => (float[1,1,C,D] y) {{
+        y = Resize<mode = "{mode}", coordinate_transformation_mode = "half_pixel_symmetric">(x, , s) }}"""
+    proto = model(text, 19)
+    result = convert_version(proto, 18).model
+    feeds = {"x": np.random.default_rng(0).standard_normal((1, 1, 5, 7)).astype(np.float32), "s": np.float32([1, 1, *scales])}
+    np.testing.assert_allclose(run(result, feeds)[0], run(proto, feeds)[0], rtol=1e-4, atol=1e-5)
