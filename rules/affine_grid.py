@@ -50,8 +50,11 @@ def _sizes(node: Node) -> list[int] | None:
 
 
 def _transform_a_computed_grid(node: Node) -> None:
-    """The positions are computed from the sizes that are input 1. Where corners are aligned, a single pixel is at -1."""
-    op, rank = node.op, node.need_dimension(0, 1) - 2
+    """The positions are computed from the sizes that are input 1."""
+    op, count = node.op, node.dimension(0, 1)
+    rank = count - 2 if isinstance(count, int) else node.need_dimension(1)
+    if node.attr("align_corners", 0):
+        node.caution("a single pixel between corners is at 1, as onnxruntime has it")
     lengths = op.Slice(node.input(1), op.int64([2]), op.int64([2 + rank]))
     rows = [op.Expand(op.const(np.ones([1] * rank), np.float32), lengths)]
     for axis in range(rank):
@@ -69,7 +72,8 @@ def _computed_positions(node: Node, length: str) -> str:
     doubled = op.Mul(op.Cast(count_up(node, op.int64([0]), length, op.int64([1])), to=TensorProto.FLOAT), op.const(2, np.float32))
     size = op.Cast(length, to=TensorProto.FLOAT)
     if node.attr("align_corners", 0):
-        along = op.Div(doubled, op.Max(op.Sub(size, op.const(1, np.float32)), op.const(1, np.float32)))
+        one = op.const(1, np.float32)
+        along = op.Where(op.Greater(size, one), op.Div(doubled, op.Max(op.Sub(size, one), one)), op.const(2, np.float32))
     else:
         along = op.Div(op.Add(doubled, op.const(1, np.float32)), size)
     return op.Sub(along, op.const(1, np.float32))

@@ -127,7 +127,8 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
         count = op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
         data = op.Slice(data, zero, count, op.int64([axis]))  # as in _what_counts
     else:
-        count = length(node, data, axis)
+        node.caution("the length of its data is open, with the square of which the matrix grows that is computed in each run")
+        count = op.Max(length(node, data, axis), one)
     size = op.Gather(op.Shape(data), op.int64([axis]), axis=0)
     samples = count_up(node, zero, size, one)
     frequencies = count_up(node, zero, op.Add(op.Div(count, op.int64([2])), one) if onesided else count, one)
@@ -149,8 +150,8 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
     order = [*others, axis, rank - 1]
     lengths = [length(node, node.input(0), other) for other in others]
     signal = _reshape(node, op.Transpose(data, perm=order), [*lengths, height])
-    product = op.MatMul(signal, _reshape(node, roots, [height, op.int64([-1])]))
     width = op.Shape(frequencies)
+    product = op.MatMul(signal, _reshape(node, roots, [height, op.Mul(width, op.int64([2]))]))
     shaped = _reshape(node, product, [*lengths, width, op.int64([2])])
     node.become.Transpose(shaped, perm=[order.index(position) for position in range(rank)])
 

@@ -129,9 +129,8 @@ def _write_steps(node: Node, count: Dimension, times: str, step: Callable[[Opera
         return Step(body.op.Identity(body.go_on), [step(body.op, carried[0], number)])
 
     node.caution("each of its updates takes a turn of a Loop, which may copy all of the data")
-    lengths = [node.dimension(axis) for axis in range(node.need_rank())]
-    start = Typed(data, node.need_elem_type(), [each if isinstance(each, int) else None for each in lengths])
-    node.become.Identity(repeat(node, times, "", [start], turn)[0])
+    always = node.op.const(True, np.bool_)  # without a condition, onnx.reference takes no turn
+    node.become.Identity(repeat(node, times, always, [Typed(data, node.need_elem_type())], turn)[0])
 
 
 _CHOOSES = {"max": "Greater", "min": "Less"}

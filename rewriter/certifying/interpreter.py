@@ -8,6 +8,7 @@ has. From there on it is the same value, so that each change is judged alone; wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from ctypes import ArgumentError
 from typing import Any, NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
@@ -16,6 +17,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import reads, subgraphs
 from ..opsets import facts, type_protos
 from ..opsets.ambiguity import odd_flag
+from ..opsets.choices import other_choices
 from ..opsets.facts import Kind, Role
 from ..storage.payload import is_external
 from . import operators as _operators  # noqa: F401 # registers what they compute
@@ -169,7 +171,8 @@ class Interpreter:
                 self.changes[name] = None
             except UnprovenError as problem:
                 self.changes[name] = problem
-        return other
+        is_of_type = not isinstance(value, Tensor) or (isinstance(other, Tensor) and other.elem_type == value.elem_type)
+        return other if is_of_type else value
 
     def _spread_doubts(self, node: NodeProto) -> None:
         for name in filter(None, node.output):
@@ -210,7 +213,7 @@ class Interpreter:
                 return
         except NotModelledError as reason:
             raise UnprovenError(str(reason)) from None
-        except RecursionError:
+        except (RecursionError, ArgumentError):  # the second one is what ctypes makes of the first
             raise UnprovenError("too many nodes are between") from None
         raise UnprovenError("it is computed in another way")
 
@@ -390,6 +393,8 @@ class Interpreter:
     def _elementwise(self, step: Step, call: Call, side: Reading) -> Tensor:
         """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
         op_type, output = step.node.op_type, step.node.output[0]
+        if any(other_choices(op_type, name, value) for name, value in attributes_of(step.node).items()):
+            raise NotModelledError("an attribute has a value that no opset has")
         kind = side.types[output].tensor_type.elem_type if output in side.types else 0
         tensors = [call.tensor(index) for index in range(len(call.inputs))]
         if not kind or not tensors or (len(tensors) > 1 and call.opset < 8):

@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import GRAPH_TYPES, reads, subgraphs
+from ..onnx_model.protos import GRAPH_TYPES, default_opset, reads, subgraphs
 from ..opsets import facts, transitions, type_protos
 from ..opsets.facts import Kind
 
@@ -57,6 +57,16 @@ def otherwise_declared(original: ModelProto, result: ModelProto) -> set[str]:
     before, after = (dict(_stated_types(model)) for model in (original, result))
     places = (place for place in before.keys() | after.keys() if before.get(place) != after.get(place))
     return {place[0] if len(place) == 1 else "" for place in places}
+
+
+def infer_otherwise(original: ModelProto, result: ModelProto) -> bool:
+    """Whether runtimes may infer other lengths of equal nodes: at another opset, where only one of the models lets callers override
+    a stored input, and in functions, which may be exchanged.
+    """
+    opsets = [default_opset(model.opset_import) for model in (original, result)]
+    stored = {tensor.name for tensor in original.graph.initializer}.intersection(value.name for value in original.graph.input)
+    are_overridden = bool(stored) and (original.ir_version < 4) != (result.ir_version < 4)
+    return opsets[0] != opsets[1] or are_overridden or bool(original.functions or result.functions)
 
 
 def _stated_types(model: ModelProto) -> Iterator[tuple[Place, bytes]]:

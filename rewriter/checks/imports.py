@@ -11,7 +11,7 @@ from onnx import NodeProto
 from ..engine.outcome import Remark
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset, subgraphs
-from ..opsets.transitions import is_restamp
+from ..opsets.transitions import is_restamp, path
 
 _ML = "ai.onnx.ml"
 _FIRST_IR_WITH_IMPORTS = 3
@@ -31,6 +31,8 @@ def complete(proto: onnx.ModelProto, newest: Callable[[], int | None]) -> Iterat
         if used["ai.onnx"]:
             for node in nodes:
                 node.domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
+            for entry in owner.opset_import if isinstance(owner, onnx.FunctionProto) else ():
+                entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
             yield _warning("ai.onnx", where, f"{_nodes(used['ai.onnx'])} it by its long name: the short one stands there now")
         for domain in used.keys() - {entry.domain for entry in owner.opset_import} - set(DEFAULT_DOMAINS):
             version = _version(domain, nodes)
@@ -48,11 +50,18 @@ def _take_opset_of_model(
     own, wanted = default_opset(function.opset_import), default_opset(proto.opset_import)
     if own is None or wanted is None or own == wanted:
         return
-    if all(is_restamp(node.op_type, own, wanted) for node in nodes if node.domain in DEFAULT_DOMAINS):
+    if all(_means_the_same(node.op_type, own, wanted) for node in nodes if node.domain in DEFAULT_DOMAINS):
         for entry in function.opset_import:
             entry.version = wanted if entry.domain in DEFAULT_DOMAINS else entry.version
         message = f"it is of opset {own}, and the model of {wanted}, where its nodes mean the same: it is taken as one of {wanted}"
         yield _warning("ai.onnx", where, message)
+
+
+def _means_the_same(op_type: str, own: int, wanted: int) -> bool:
+    """Whether a node means the same at both opsets, whatever its attributes are."""
+    if not is_restamp(op_type, own, wanted):
+        return False
+    return all(step.review == "R" for step in path(op_type, min(own, wanted), max(own, wanted)))
 
 
 def _import_own(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from onnx import FunctionProto, GraphProto, NodeProto, StringStringEntryProto
 
 from ..graph.model import Model
+from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import GraphLike, defined_names, subgraphs
 from ..opsets import facts
@@ -125,7 +126,7 @@ def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
     """Whether nothing uses the node's outputs, and removing the node does not affect other nodes."""
-    if node.domain not in DEFAULT_DOMAINS or node.op_type in HAVE_EFFECTS:
+    if node.domain not in DEFAULT_DOMAINS or any(each.op_type in HAVE_EFFECTS for each in with_inner([node])):
         return False
     return not any(uses[name] for name in node.output if name)
 

@@ -214,8 +214,8 @@ def _weights(node: Node, scores: str, cache: _Cache, kind: int) -> str:
     scores = op.Where(hidden, op.const(-np.inf, precise), scores)
     weights = _softmax(node, scores, precise)
     if node.has_input(_ADDED) or _counts_padding(node):
-        sees_none = op.Less(op.ReduceMax(scores, axes=[-1], keepdims=1), op.const(lowest(precise), precise))
-        weights = op.Where(sees_none, op.const(0, precise), weights)
+        sees_one = op.Greater(op.ReduceMax(scores, axes=[-1], keepdims=1), op.const(lowest(precise), precise))
+        weights = op.Where(sees_one, weights, op.const(0, precise))
     weights = _rounded(node, weights, kind)
     if node.attr("qk_output", 0) == 2 and node.has_output(_SCORES):
         op.Identity(weights, output=node.output(_SCORES))

@@ -9,21 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from ...rewriter.graph.node import Node, Operators
 
 
 class Typed(NamedTuple):
-    """A tensor and its element type; the lengths that it has in every step, None for one that is not known, or None for all."""
+    """A tensor and its element type."""
 
     name: str
     elem_type: int
-    lengths: Sequence[int | None] | None = None
-
-    def declared(self) -> ValueInfoProto:
-        """What the body says of it."""
-        return helper.make_tensor_value_info(self.name, self.elem_type, self.lengths)
 
 
 class Step(NamedTuple):
@@ -68,24 +63,24 @@ def repeat(
 ) -> list[str]:
     """Put a Loop before `node`. It runs if `condition` holds, as long as each step asks for another, and for at most `most` steps.
 
-    `most` is a number or an int64 scalar, and `condition` may be "". `start` are the initial values of the carried variables.
+    `most` is a number or an int64 scalar. `start` are the initial values of the carried variables.
     `write` adds the nodes of one step, in the form of the opset that the rule writes for, and gets the names of the carried
     values. Returns the values that the last step carries, then the stacked ones.
     """
     body = Body(node)
-    carried = [value._replace(name=node.fresh_name("carried")) for value in start]
+    carried = [Typed(node.fresh_name("carried"), value.elem_type) for value in start]
     step = write(body, [value.name for value in carried])
     ends = [Typed(step.goes_on, TensorProto.BOOL)]
-    ends += [value._replace(name=name) for name, value in zip(step.carried, start, strict=True)]
+    ends += [Typed(name, value.elem_type) for name, value in zip(step.carried, start, strict=True)]
     graph = helper.make_graph(
         body.nodes,
         "step",
         [
-            Typed(body.number, TensorProto.INT64, []).declared(),
-            Typed(body.go_on, TensorProto.BOOL, []).declared(),
-            *(value.declared() for value in carried),
+            helper.make_tensor_value_info(body.number, TensorProto.INT64, []),
+            helper.make_tensor_value_info(body.go_on, TensorProto.BOOL, []),
+            *(helper.make_tensor_value_info(value.name, value.elem_type, None) for value in carried),
         ],
-        [value.declared() for value in [*ends, *step.given]],
+        [helper.make_tensor_value_info(value.name, value.elem_type, None) for value in [*ends, *step.given]],
     )
     inputs = [node.op.int64(most) if isinstance(most, int) else most, condition, *(value.name for value in start)]
     return node.op.Loop(*inputs, outputs=len(start) + len(step.given), body=graph)

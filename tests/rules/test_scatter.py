@@ -363,3 +363,11 @@ def test_scatter_nd_into_nothing(target):
     np.testing.assert_array_equal(run(result, feeds)[0], feeds["x"], strict=True)
     feeds = {"x": np.zeros((2, 2), np.float32), "i": np.array([[0, 1]]), "u": np.array([5], np.float32)}
     np.testing.assert_array_equal(run(result, feeds)[0], [[0, 5], [0, 0]])
+
+
+@pytest.mark.parametrize("count", ["70", "N"])
+def test_turns_of_halves_are_those_of_the_reference(count: str) -> None:
+    """onnxruntime has no kernel for float16 here, and onnx.reference takes no turn of a Loop without a condition."""
+    text = f'g (float16[4,2] x, int64[{count},1] i, float16[{count},2] u) => (float16[4,2] y) {{ y = ScatterND<reduction = "add">(x, i, u) }}'
+    comparison = convert_version(model(text, 18), 13, compare="auto").report.comparison
+    assert comparison is not None and comparison.status == "equal"

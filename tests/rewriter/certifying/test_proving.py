@@ -304,6 +304,15 @@ THIRDS = "g (float[N] X) => (float[a] p, float[b] q, float[c] r) { p, q, r = Spl
 IN_NO_TURN = "g (float[N] X, int64 n, int64[1] k) => (int64[w] y) <bool go = {1}%s> { j = Identity(k) v = ConstantOfShape(j) %s = Loop(n, go) <body = bd (int64 i, bool c) => (bool co, float[R] d) %s { co = Identity(c) %s d = Neg(h) }> y = Shape(%s) }"
 IN_A_FUNCTION = '<ir_version: 10, opset_import: ["" : 17, "c" : 1]> g (int64 n, int64[1] k) => (int64[w] y) { y = c.f(n, k) } <domain: "c", opset_import: ["" : 17]> f (n, k) => (y) { go = Constant<value = bool {1}>() z = Loop(n, go) <body = bd (int64 i, bool c) => (bool co, float[R] d) %s { co = Identity(c) h = ConstantOfShape(k) d = Neg(h) }> y = Shape(z) }'
 MADE_INSIDE = "h = ConstantOfShape(k)"
+DEFAULT_LENGTHS = "g (float[N,3] X, int64 n, bool c, int64[2] k) => (float[K,P,Q] y) <int64[2] k = {2,3}> { y = Loop(n, c) <body = bd (int64 i, bool d) => (bool e, float[P,Q] t) { e = Identity(d) t = ConstantOfShape(k) }> }"
+CAST_LENGTHS = "g (float[N,3] X, int64 n, bool c) => (int64[K] y) <float[3,3] w = {1,2,3,4,5,6,7,8,9}> { q = Loop(n, c) <body = bd (int64 i, bool d) => (bool e, float[A,B] t) { e = Identity(d) s = Shape(w) u = Cast<to = 7>(s) t = Reshape(X, u) }> y = Shape(q) }"
+A_FUNCTION = '<domain: "c", opset_import: ["" : 17]> %s (n, k) => (y) { go = Constant<value = bool {1}>() z = Loop(n, go) <body = bd (int64 i, bool c) => (bool co, float[%%s] d) { co = Identity(c) h = ConstantOfShape(k) d = Neg(h) }> y = Shape(z) }'
+TWO_FUNCTIONS = (
+    '<ir_version: 10, opset_import: ["" : 17, "c" : 1]> m (int64 n, int64[1] k) => (int64[w] y, int64[v] z) { %s } '
+    + A_FUNCTION % "f"
+    + " "
+    + A_FUNCTION % "g"
+)
 FALSE = {
     "a length that is not declared any more in a Loop of no turn": (
         HEAD + IN_NO_TURN % ("", "z", "<float[3] h>", MADE_INSIDE, "z"),
@@ -609,6 +618,22 @@ FALSE = {
     "heads of two sizes": (
         '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) { o, p = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 4]>(X, W, B) y = Shape(p) }',
         HEAD + "g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) <int64[5] c = {2, 1, 2, 1, 4}> { y = Identity(c) }",
+    ),
+    "a default that only IR version 8 lets callers override": (
+        HEAD.replace("8", "3", 1).replace("17", "13") + DEFAULT_LENGTHS,
+        HEAD.replace("17", "13") + DEFAULT_LENGTHS,
+    ),
+    "lengths that runtimes infer at one opset alone": (
+        HEAD.replace("17", "12") + CAST_LENGTHS,
+        HEAD.replace("17", "13") + CAST_LENGTHS,
+    ),
+    "exchanged calls of functions that declare other lengths": (
+        TWO_FUNCTIONS % ("y = c.f(n, k) z = c.g(n, k)", 3, "R"),
+        TWO_FUNCTIONS % ("y = c.g(n, k) z = c.f(n, k)", 3, "R"),
+    ),
+    "a word that no operator knows": (
+        HEAD.replace("17", "20") + "g (float[N] X) => (float[N] y) { y = Identity(X) }",
+        HEAD.replace("17", "20") + 'g (float[N] X) => (float[N] y) { u = Gelu<approximate = "foo">(X) y = Identity(X) }',
     ),
 }
 """Pairs of models that differ, each in a way of its own."""

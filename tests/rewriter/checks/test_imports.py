@@ -99,6 +99,16 @@ def test_a_function_of_another_opset_with_another_meaning_is_refused() -> None:
     )
 
 
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 22, reason="this onnx ends before")
+def test_a_function_whose_meaning_depends_on_an_attribute_is_refused() -> None:
+    """The last window of ceil_mode is another one from 22 on."""
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 22, "my" : 1]> g (float[1,1,5] x) => (float[1,1,M] y) { y = my.f(x) } '
+        '<domain: "my", opset_import: ["" : 21]> f (a) => (b) { b = AveragePool<kernel_shape = [2], ceil_mode = 1, pads = [1, 1]>(a) }'
+    )
+    assert "the function 'f' is of opset 21, and the model of opset 22" in invalidity(proto, 20)
+
+
 @pytest.mark.parametrize(("opset", "own"), [(14, 13), (13, 14), (17, 13)])
 @pytest.mark.parametrize("target", [11, 20])
 def test_a_function_of_another_opset_with_the_same_meaning_is_taken(opset: int, own: int, target: int) -> None:

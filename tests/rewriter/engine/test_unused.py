@@ -105,8 +105,9 @@ NEW = 'RegexFullMatch<pattern = "a">(s)'
         f"g (float[1] x, string[1] s) => (float[1] y, bool[1] q) {{ y = Relu(x) r = {NEW} q = {NEW} }}",
         f"g (float[1] x, string[1] s) => (float[1] y) {{ r = {NEW} y = If(r) <then_branch = t () => (float[1] u) {{ u = Relu(x) }}, else_branch = e () => (float[1] v) {{ v = Neg(x) }}> }}",
         f"g (float[1] x, string[1] s) => (float[1] y) {{ r = {NEW} f = Cast<to = 1>(r) d = RandomNormalLike(f) y = Relu(x) }}",
+        f"g (float[1] x, string[1] s, bool c) => (float[1] y) {{ r = {NEW} f = Cast<to = 1>(r) d = If(c) <then_branch = t () => (float[1] u) {{ u = RandomNormalLike(f) }}, else_branch = e () => (float[1] v) {{ v = Neg(f) }}> y = Relu(x) }}",
     ],
-    ids=["read by the caller", "one of two", "read by an If", "read where numbers are drawn"],
+    ids=["read by the caller", "one of two", "read by an If", "read where numbers are drawn", "read where a branch draws them"],
 )
 def test_a_node_that_is_read_is_in_the_way(text: str) -> None:
     proto = helpers.model(text, 20)

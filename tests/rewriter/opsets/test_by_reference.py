@@ -29,6 +29,18 @@ def roughly(op_type: str, *inputs: np.ndarray) -> list[np.ndarray] | None:
     return by_reference.evaluate_roughly(helper.make_node(op_type, names, ["y"]), 13, inputs, MOST)
 
 
+def test_infinities_are_moved_and_cast() -> None:
+    """As in the buckets of T5, the logarithm of 0 becomes an integer that nothing reads."""
+    (y,) = roughly("Log", np.zeros(1, np.float32)) or []
+    assert y == -np.inf
+    assert roughly("Concat", y) is None  # it lacks the axis
+    (z,) = (
+        by_reference.evaluate_roughly(helper.make_node("Cast", ["x"], ["y"], to=1), 13, [np.array([np.inf], np.float16)], MOST)
+        or []
+    )
+    assert z == np.inf
+
+
 def test_what_is_left_alone() -> None:
     assert evaluate("Tile", ONE, np.array([1000])) is None  # too large to be made
     assert evaluate("Log", ONE.astype(np.float32)) is None  # rounded

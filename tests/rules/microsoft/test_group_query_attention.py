@@ -168,6 +168,13 @@ def test_a_query_that_sees_minus_infinity_only():
     assert_standard(node_of(given), given, declared(given), rtol=1e-5, atol=1e-5, compare="off")
 
 
+def test_a_query_that_sees_the_lowest_numbers_only():
+    """As exporters write padding."""
+    given = prompt() | {"a": np.zeros((1, 1, 3, 3), np.float32)}
+    given["a"][0, 0, 1] = np.finfo(np.float32).min
+    assert_standard(node_of(given), given, declared(given), rtol=1e-5, atol=1e-5, compare="off")
+
+
 def test_float16():
     given = {name: array if name in "et" else array.astype(np.float16) for name, array in prompt().items()}
     node = node_of(given, "", "y")
