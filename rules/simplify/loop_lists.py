@@ -186,7 +186,8 @@ def _join(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:
         return False
     sizes: list[Dimension] = [0 if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
     start = _zeros(node, elem_type, sizes)
-    dims = [None if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
+    known = shape if start is not None else [dim if isinstance(dim, int) else None for dim in shape]
+    dims = [None if index == axis % len(shape) else dim for index, dim in enumerate(known)]
     kind = helper.make_tensor_type_proto(elem_type, dims)
     before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
     longer = helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis % len(shape))

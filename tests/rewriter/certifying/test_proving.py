@@ -711,6 +711,23 @@ def test_bodies_that_differ_are_not_proved(before: str, after: str) -> None:
     assert not found.outputs[0].is_proved or not found.outputs[-1].is_proved
 
 
+def test_a_long_chain_loses_its_own_proof_alone() -> None:
+    chain = " ".join(f"x{number + 1} = Relu(x{number})" for number in range(260))
+    text = f"g (float[N,M] x0) => (float[a,b] y, float[c,d] z, float[e,f] w) {{ {chain} y, z = Split<axis = 1%s>(x260%s) w = Identity(x0) }}"
+    before = model(text % (", num_outputs = 2", ""), 18)
+    found = certify(before.SerializeToString(), convert_version(before, 13, compare="off").model.SerializeToString())
+    assert not found.reason
+    assert {proof.name: proof.is_proved for proof in found.outputs}["w"]
+
+
+def test_a_name_of_another_type_loses_its_own_proof_alone() -> None:
+    before = "g (float[N] x) => (bool[1] y, float[M] z) <int64[1] k = {2}> { s = Shape(x) t = Add(s, k) y = Less(t, k) z = Neg(x) }"
+    after = "g (float[N] x) => (bool[1] y, float[M] z) <int64[1] k = {0}> { s = Shape(x) t = Less(s, k) y = Not(t) z = Neg(x) }"
+    found = certificate(before, 13, after, 13)
+    assert not found.reason
+    assert {proof.name: proof.is_proved for proof in found.outputs} == {"y": False, "z": True}
+
+
 def nested(depth: int, split: str) -> str:
     """An If in an If and so on, with Split in the innermost one."""
     nodes = split
