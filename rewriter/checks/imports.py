@@ -11,7 +11,7 @@ from onnx import NodeProto
 from ..engine.outcome import Remark
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import default_opset, subgraphs
-from ..opsets.transitions import is_restamp, path
+from ..opsets.transitions import is_restamp, newest_opset, path
 
 _ML = "ai.onnx.ml"
 _FIRST_IR_WITH_IMPORTS = 3
@@ -48,7 +48,7 @@ def _take_opset_of_model(
 ) -> Iterator[Remark]:
     """Give a function of another opset that of the model, which onnx.checker wants, where its nodes mean the same at both."""
     own, wanted = default_opset(function.opset_import), default_opset(proto.opset_import)
-    if own is None or wanted is None or own == wanted:
+    if own is None or wanted is None or own == wanted or not 1 <= min(own, wanted) <= max(own, wanted) <= newest_opset():
         return
     if all(_means_the_same(node.op_type, own, wanted) for node in nodes if node.domain in DEFAULT_DOMAINS):
         for entry in function.opset_import:

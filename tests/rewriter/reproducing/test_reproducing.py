@@ -46,9 +46,8 @@ def test_of_many_nodes_the_one_that_fails_is_left(path: Path) -> None:
 def test_weights_are_generated(tmp_path: Path) -> None:
     """The weights that the branches of an If read go along with it."""
     text = """g (float[N, 16] x, bool c, string[2] t) => (float[N, 8] y, string[2] z) {
-        y = If (c) <then_branch = a () => (float[N, 8] p) { p = MatMul (x, secret) },
-                    else_branch = b () => (float[N, 8] q) { m = MatMul (x, secret) s = StringConcat (t, t) q = Neg (m) }>
-        z = Identity (t) }"""
+        y, z = If (c) <then_branch = a () => (float[N, 8] p, string[2] r) { p = MatMul (x, secret) r = Identity (t) },
+                       else_branch = b () => (float[N, 8] q, string[2] s) { m = MatMul (x, secret) s = StringConcat (t, t) q = Neg (m) }> }"""
     proto = model(text, 20)
     proto.graph.initializer.append(numpy_helper.from_array(SECRET, "secret"))
     onnx.save(proto, tmp_path / "m.onnx")
