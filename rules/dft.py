@@ -128,14 +128,15 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
         data = op.Slice(data, zero, count, op.int64([axis]))  # as in _what_counts
     else:
         node.caution("the length of its data is open, with the square of which the matrix grows that is computed in each run")
-        count = op.Max(length(node, data, axis), one)
+        count = length(node, data, axis)
+    divisor = count if node.has_input(1) else op.Max(count, one)  # no data is transformed to none
     size = op.Gather(op.Shape(data), op.int64([axis]), axis=0)
     samples = count_up(node, zero, size, one)
     frequencies = count_up(node, zero, op.Add(op.Div(count, op.int64([2])), one) if onesided else count, one)
     column = op.Unsqueeze(samples, one)
     turns = op.Mul(column, frequencies)
-    rest = op.Sub(turns, op.Mul(op.Div(turns, count), count))
-    full = op.Cast(count, to=double)
+    rest = op.Sub(turns, op.Mul(op.Div(turns, divisor), divisor))
+    full = op.Cast(divisor, to=double)
     angle = op.Div(op.Mul(op.Cast(rest, to=double), op.const(2 * np.pi, double)), full)
     waves = [op.Cos(angle), op.Sin(angle)]
     cos, sin = (op.Cast(op.Div(wave, full) if inverse else wave, to=kind) for wave in waves)
