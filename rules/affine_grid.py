@@ -54,7 +54,7 @@ def _transform_a_computed_grid(node: Node) -> None:
     op, count = node.op, node.dimension(0, 1)
     rank = count - 2 if isinstance(count, int) else node.need_dimension(1)
     if node.attr("align_corners", 0):
-        node.caution("a single pixel between corners is at 1, as onnxruntime has it")
+        node.caution("with align_corners=1 a single pixel is put at 1, as onnxruntime does")
     lengths = op.Slice(node.input(1), op.int64([2]), op.int64([2 + rank]))
     rows = [op.Expand(op.const(np.ones([1] * rank), np.float32), lengths)]
     for axis in range(rank):

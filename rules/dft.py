@@ -127,7 +127,7 @@ def _multiply_by_computed_roots(node: Node, axis: int, rank: int, kind: int) -> 
         count = op.Reshape(op.Cast(node.input(1), to=TensorProto.INT64), one)
         data = op.Slice(data, zero, count, op.int64([axis]))  # as in _what_counts
     else:
-        node.caution("the length of its data is open, with the square of which the matrix grows that is computed in each run")
+        node.caution("the length of its data is open: each run computes a matrix that grows with the square of it")
         count = length(node, data, axis)
     divisor = count if node.has_input(1) else op.Max(count, one)  # no data is transformed to none
     size = op.Gather(op.Shape(data), op.int64([axis]), axis=0)

@@ -52,14 +52,15 @@ def newly_declared(original: ModelProto, result: ModelProto, inferred: ModelProt
 
 def otherwise_declared(original: ModelProto, result: ModelProto) -> set[str]:
     """The values of the main graphs of which the models do not declare the same; "" among them where that is so inside of nodes or
-    functions. What a Loop collects in no turn has the lengths that runtimes infer from these.
+    functions, or may be inferred. What a Loop collects in no turn has the lengths that runtimes infer from these.
     """
     before, after = (dict(_stated_types(model)) for model in (original, result))
     places = (place for place in before.keys() | after.keys() if before.get(place) != after.get(place))
-    return {place[0] if len(place) == 1 else "" for place in places}
+    found = {place[0] if len(place) == 1 else "" for place in places}
+    return found | {""} if _infer_otherwise(original, result) else found
 
 
-def infer_otherwise(original: ModelProto, result: ModelProto) -> bool:
+def _infer_otherwise(original: ModelProto, result: ModelProto) -> bool:
     """Whether runtimes may infer other lengths of equal nodes: at another opset, where only one of the models lets callers override
     a stored input, and in functions, which may be exchanged.
     """

@@ -19,7 +19,7 @@ from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import has_odd_counter, infer_otherwise, is_known_of_loops, newly_declared, otherwise_declared
+from .model_reader import has_odd_counter, is_known_of_loops, newly_declared, otherwise_declared
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -63,7 +63,7 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
         return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
-    others = sorted(otherwise_declared(models[0], models[1]) | ({""} if infer_otherwise(models[0], models[1]) else set()))
+    others = sorted(otherwise_declared(models[0], models[1]))
     child = Child(serving_program(__name__), "-W", "ignore")
     try:
         request = json.dumps([*(model.SerializeToString().hex() for model in prepared), seconds, others]).encode()

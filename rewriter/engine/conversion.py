@@ -95,7 +95,7 @@ class Engine(Walk):
         removed = unused.remove(self._model)
         self.notes.finish(removed, self._model.contradictions)
         if self.outcome.blockers:
-            unread = unused.remove_unread(self._model)
+            unread = unused.remove_unread(self._model, self.notes.blocked_values())
             self.notes.forget_unread(unread)
             removed |= unread
         for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():

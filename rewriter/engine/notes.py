@@ -59,16 +59,16 @@ class Notes:
         self._blocked = [(node, blocker) for node, blocker in self._blocked if not all_gone(node, removed)]
         self.outcome.blockers = _one_each(self.blockers)
 
-    def forget_unread(self, removed: set[str]) -> None:
-        """Let nodes all of whose outputs are among the `removed` names, which nothing reads, not block but be warned of.
+    def blocked_values(self) -> set[str]:
+        """What the blocked nodes make. Those without inputs are refused for what they store, and do not count."""
+        return {name for node, _ in self._blocked if any(node.input) for name in node.output if name}
 
-        Those without inputs are refused for what they store, which is told.
-        """
-        gone = [each for each in self._blocked if any(each[0].input) and all_gone(each[0], removed)]
-        for blocker in _one_each(blocker for _, blocker in gone):
-            message = f"nothing reads it, and it cannot be converted, so it is gone: {blocker.reason}"
+    def forget_unread(self, removed: set[str]) -> None:
+        """Let nodes all of whose outputs are among the `removed` names, which nothing reads, not block but be warned of."""
+        for blocker in _one_each(blocker for node, blocker in self._blocked if all_gone(node, removed)):
+            message = f"nothing reads it, and it cannot be converted, so it is left out: {blocker.reason}"
             self.outcome.remarks.append(Remark("warning", blocker.op_type, blocker.node, blocker.where, message))
-        self._blocked = [each for each in self._blocked if each not in gone]
+        self._blocked = [(node, blocker) for node, blocker in self._blocked if not all_gone(node, removed)]
         self.outcome.blockers = _one_each(self.blockers)
 
 

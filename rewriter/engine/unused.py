@@ -10,7 +10,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, StringStringEntryProto
 from ..graph.model import Model
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
-from ..onnx_model.protos import GraphLike, defined_names, subgraphs
+from ..onnx_model.protos import GraphLike, defined_names, reads, subgraphs
 from ..opsets import facts
 
 HAVE_EFFECTS = facts.of_kind(facts.Kind.RANDOM)
@@ -39,11 +39,18 @@ def remove(model: Model) -> set[str]:
     return removed
 
 
-def remove_unread(model: Model) -> set[str]:
-    """Remove all nodes whose outputs nothing reads, and then what only these read. Returns the removed names."""
+def remove_unread(model: Model, made: set[str]) -> set[str]:
+    """Remove the nodes that make the values `made`, or read them, if nothing needs them, and then what only these read.
+
+    Returns the removed names.
+    """
     graphs = model.graphs
-    made = {name for graph in graphs for node in graph.node for name in node.output if name}
-    removed = _remove_dead(graphs, made - _used_among(graphs, made))
+    depending = set(made)
+    for node in (node for graph in graphs for node in graph.node):
+        inner = {name for each in with_inner([node]) for name in each.output}
+        if not (depending.isdisjoint(reads(node)) and depending.isdisjoint(inner)):
+            depending.update(filter(None, node.output))
+    removed = _remove_dead(graphs, depending - _used_among(graphs, depending))
     _forget(model, removed)
     return removed
 

@@ -21,8 +21,6 @@ from .one_rounding import round_once
 
 Inputs = Sequence["np.ndarray | None"]
 
-_COMBINING = frozenset({Kind.REDUCES, Kind.ACCUMULATES, Kind.NORMALIZES, Kind.POOLS, Kind.CONTRACTS, Kind.RESAMPLES, Kind.OTHER})
-"""What combines several elements into one."""
 _INTEGERS = frozenset({"tensor(int64)", "tensor(int32)", "tensor(bool)"})
 
 
@@ -78,7 +76,7 @@ def evaluate_roughly(node: NodeProto, opset: int, inputs: Inputs, most: int) -> 
         return None
     if fact.word("unfolded") == "rounds" and any(value.dtype.kind != "f" for value in given[:1]):
         return None  # what is beyond the integers is no matter of last bits
-    if fact.kind in _COMBINING and not (given and given[0].size and _are_finite(given)):
+    if fact.kind in facts.COMBINING and not (given and given[0].size and _are_finite(given)):
         return None  # in sums, an infinity may meet another one, or a weight of 0; the mean of nothing is open
     if (fact.has("sorts") or fact.work is Work.ORDERS) and any(np.isnan(value.astype(np.float64)).any() for value in given):
         return None

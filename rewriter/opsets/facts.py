@@ -61,6 +61,10 @@ class Kind(Enum):
     """None of the others says what it does."""
 
 
+COMBINING = frozenset({Kind.REDUCES, Kind.ACCUMULATES, Kind.NORMALIZES, Kind.POOLS, Kind.CONTRACTS, Kind.RESAMPLES, Kind.OTHER})
+"""What may combine several elements into one by arithmetic."""
+
+
 @unique
 class Work(Enum):
     """What an operator does with its data in arithmetic. This decides in which wider types it gives the same result."""

@@ -17,12 +17,7 @@ from ..onnx_model.domains import DEFAULT_DOMAINS
 from . import facts
 from .facts import Kind
 
-_COMPUTING = frozenset(
-    {
-        *(Kind.ELEMENTWISE, Kind.REDUCES, Kind.ACCUMULATES, Kind.NORMALIZES),
-        *(Kind.POOLS, Kind.CONTRACTS, Kind.RESAMPLES, Kind.OTHER),
-    }
-)
+_COMPUTING = frozenset({Kind.ELEMENTWISE, *facts.COMBINING})
 
 
 def round_once(evaluator: Any) -> Any:

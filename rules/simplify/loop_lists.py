@@ -192,13 +192,13 @@ def _join(node: Node, body: Subgraph, graph: GraphProto, carried: int) -> bool:
     before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
     longer = helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis % len(shape))
     if start is None:
-        start = _zeros(node, elem_type, [size if isinstance(size, int) else 0 for size in sizes])
+        start = _stored_zeros(node, elem_type, [size if isinstance(size, int) else 0 for size in sizes])
         longer = _but_first(node, graph, longer, kind)
     appending.CopyFrom(longer)
     node.graph.retire(graph.input[FIRST + carried].name, graph.output[1 + carried].name)
     graph.input[FIRST + carried].CopyFrom(ValueInfoProto(name=before, type=kind))
     graph.output[1 + carried].CopyFrom(ValueInfoProto(name=after, type=kind))
-    node.set_input(FIRST + carried, str(start))
+    node.set_input(FIRST + carried, start)
     node.proto.output[carried] = joined
     node.graph.note_type(joined, kind)
     node.after.SequenceConstruct(joined, output=sequence)
@@ -234,13 +234,18 @@ def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None
     """A tensor of shape `sizes`, one of which is 0; None where another one is neither a number nor a dimension of a model input."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
-        return node.add_tensor(helper.make_tensor(node.fresh_name("none"), elem_type, numbers, []))
+        return _stored_zeros(node, elem_type, numbers)
     places = {size: place for size in sizes if isinstance(size, str) and (place := node.graph.input_with(size)) is not None}
     if not all(isinstance(size, int) or size in places for size in sizes):
         return None
     op = node.op
     lengths = [op.int64([size]) if isinstance(size, int) else length(node, *places[str(size)]) for size in sizes]
     return op.ConstantOfShape(op.Concat(*lengths, axis=0), value=helper.make_tensor("zero", elem_type, [1], [0]))
+
+
+def _stored_zeros(node: Node, elem_type: int, numbers: Sequence[int]) -> str:
+    """A stored tensor without elements, of the shape `numbers`, one of which is 0."""
+    return node.add_tensor(helper.make_tensor(node.fresh_name("none"), elem_type, numbers, []))
 
 
 def _joined_axis(node: Node, sequence: str) -> int | None:

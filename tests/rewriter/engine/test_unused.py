@@ -129,7 +129,7 @@ def test_a_node_that_nothing_reads_is_not_in_the_way(text: str) -> None:
     assert [node.op_type for node in result.graph.node] == ["Relu"]
     warnings = [warning for warning in report.warnings if "nothing reads it" in warning]
     assert warnings[0].startswith("RegexFullMatch 'q' (main graph)")
-    assert "nothing reads it, and it cannot be converted, so it is gone: RegexFullMatch is new in opset 20" in warnings[0]
+    assert "nothing reads it, and it cannot be converted, so it is left out: RegexFullMatch is new in opset 20" in warnings[0]
 
 
 def test_what_nothing_reads_stays_where_it_is_not_in_the_way() -> None:
