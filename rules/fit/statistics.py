@@ -15,6 +15,8 @@ from ...rewriter.engine.registry import express
 from ...rewriter.graph.node import Node
 from ..shared.axes import reduced_axes
 
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+
 
 def _is_of_the_image(node: Node) -> bool:
     """Whether the node reduces all axes behind the channels, and no pool refuses them for a length of 0."""
@@ -47,15 +49,39 @@ def largest_of_the_image(node: Node) -> None:
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def pool_of_an_axis(node: Node) -> None:
     """A mean over the last axis, or all axes behind one, becomes a GlobalAveragePool between Reshapes."""
+    _pool_rows(node, "GlobalAveragePool")
+
+
+@express("ReduceMax", opset=13)
+def largest_of_an_axis(node: Node) -> None:
+    """A maximum over the last axis, or all axes behind one, becomes a GlobalMaxPool between Reshapes."""
+    if node.need_elem_type() in _FLOATS:
+        _pool_rows(node, "GlobalMaxPool")
+
+
+def _pool_rows(node: Node, pool: str) -> None:
+    """Write a reduction of the last axes, but not of the first, as a pool of as many rows as there are other elements."""
     axes, shape = reduced_axes(node), node.need_shape()
     if not axes or axes != list(range(axes[0], len(shape))) or axes[0] == 0 or 0 in shape:
         return
     op = node.op
     image = op.Reshape(node.input(0), op.int64([1, prod(shape[: axes[0]]), 1, prod(shape[axes[0] :])]))
-    node.become.Reshape(op.GlobalAveragePool(image), op.int64([*node.need_shape(node.output(0))]))
+    node.become.Reshape(getattr(op, pool)(image), op.int64([*node.need_shape(node.output(0))]))
 
 
-_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+@express(("ReduceMean", "ReduceSum"), opset=13, exact=False, sums=True, listed="Conv")
+def convolution_over_the_channels(node: Node) -> None:
+    """A mean or a sum over the channels of images becomes a Conv of 1×1 with equal weights, with a Reshape where the axis goes."""
+    shape = node.need_shape()
+    if (
+        len(shape) != 4
+        or reduced_axes(node) != [1]
+        or 0 in shape
+        or node.need_elem_type() not in (TensorProto.FLOAT, TensorProto.FLOAT16)
+    ):
+        return
+    weights = np.full([1, shape[1], 1, 1], 1 if node.op_type == "ReduceSum" else 1 / shape[1])
+    _give_with_rank(node, node.op.Conv(node.input(0), node.op.const(weights, node.need_elem_type()), kernel_shape=[1, 1]))
 
 
 _FEW = 64
@@ -167,6 +193,26 @@ def mean_over_the_image(node: Node) -> None:
 def pool_with_one_window(node: Node) -> None:
     """An AveragePool whose window is the whole image."""
     node.become.AveragePool(node.input(0), kernel_shape=[*node.need_shape()[2:]])
+
+
+_FEW_PIXELS = 256
+"""The number of pixels from which on an average over the whole image takes averages of windows first."""
+_WINDOWS = (2, 3, 5, 7)
+"""The sizes of these windows."""
+
+
+@express("GlobalAveragePool", opset=13, exact=False, sums=True)
+def average_of_averages(node: Node) -> None:
+    """Averages over small windows that stand side by side make an image of many pixels smaller, in turns."""
+    sizes, value = [*node.need_shape()[2:]], node.input(0)
+    while prod(sizes) > _FEW_PIXELS:
+        window = [next((size for size in _WINDOWS if length % size == 0), 1) for length in sizes]
+        if max(window) == 1:
+            break
+        value = node.op.AveragePool(value, kernel_shape=window, strides=window)
+        sizes = [length // size for length, size in zip(sizes, window, strict=True)]
+    if value != node.input(0):
+        node.become.GlobalAveragePool(value)
 
 
 @express("GlobalMaxPool", opset=13)

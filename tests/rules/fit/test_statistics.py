@@ -127,6 +127,46 @@ REWRITES = [
         """,
     ),
     (
+        "statistics.largest_of_an_axis",
+        ["GlobalMaxPool", "Reshape"],
+        "",
+        "g (float[2,3,4,2] x) => (float[2,3,4,1] y) { y = ReduceMax<axes = [-1]>(x) }",
+        """
+            <int64[4] v1 = {1,24,1,2}, int64[4] v4 = {2,3,4,1}>
+            {
+             v2 = Reshape (x, v1)
+             v3 = GlobalMaxPool (v2)
+             y = Reshape (v3, v4)
+            }
+        """,
+    ),
+    (
+        "statistics.convolution_over_the_channels",
+        ["Conv", "Reshape"],
+        "",
+        "g (float[2,4,3,3] x) => (float[2,3,3] y) { y = ReduceMean<axes = [1], keepdims = 0>(x) }",
+        """
+            <float[1,4,1,1] w = {0.25,0.25,0.25,0.25}, int64[3] shape = {2,3,3}>
+            {
+             mean = Conv <kernel_shape = [1, 1]> (x, w)
+             y = Reshape (mean, shape)
+            }
+        """,
+    ),
+    (
+        "statistics.average_of_averages",
+        ["GlobalAveragePool", "AveragePool"],
+        "[[rule]]\noperators = ['GlobalAveragePool']\ndim = { '2' = { max = 20 } }\n[[rule]]\noperators = ['AveragePool']\nattr = { kernel_shape = { max = 7 } }",
+        "g (float[1,2,40,45] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }",
+        """
+            {
+             v1 = AveragePool <kernel_shape = [2, 3], strides = [2, 3]> (x)
+             v2 = AveragePool <kernel_shape = [2, 3], strides = [2, 3]> (v1)
+             y = GlobalAveragePool (v2)
+            }
+        """,
+    ),
+    (
         "statistics.largest_in_one_window",
         ["MaxPool"],
         "",
