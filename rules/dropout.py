@@ -58,14 +58,14 @@ def ratio_to_input(node: Node) -> None:
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
-    """The ratio of a Dropout that does not train becomes an attribute, and its mask all true. One that trains is refused."""
+    """The ratio of a Dropout that does not train becomes an attribute, and its mask all true. One that trains, or may train, is
+    written out.
+    """
     op = node.op
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
-        raise Unconvertible(
-            "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
-            "export the model for inference",
-        )
+        _write_out(node)
+        return
     for index in (_TRAINING, _RATIO):
         node.drop_input(index)
     node.pop_attr("seed")
@@ -77,6 +77,32 @@ def ratio_to_attribute(node: Node) -> None:
     if is_read:
         some = op.Cast(node.input(0), to=TensorProto.BOOL)
         op.Or(some, op.Not(some), output=output)
+
+
+def _write_out(node: Node) -> None:
+    """Compare random numbers with the ratio: elements beside smaller ones become 0, and the others are divided by 1 - ratio.
+
+    That is done in every run, or where the input training_mode says so.
+    """
+    op, kind, data = node.op, node.need_elem_type(), node.input(0)
+    share = op.Cast(node.input(_RATIO), to=TensorProto.FLOAT) if node.has_input(_RATIO) else op.const(0.5, np.float32)
+    training = None if node.constant(_TRAINING) is not None else node.input(_TRAINING)
+    seed = node.attr("seed")
+    draw = op.RandomUniformLike(data, low=0.0, high=1.0, seed=None if seed is None else float(seed), dtype=TensorProto.FLOAT)
+    kept = op.Not(op.Less(draw, share))
+    scale = op.Cast(op.Div(op.const(1, np.float32), op.Sub(op.const(1, np.float32), share)), to=kind)
+    dropped = op.Mul(op.Mul(data, scale), op.Cast(kept, to=kind))
+    is_read, mask = _has_read_mask(node), node.output(_MASK)
+    if node.has_output(_MASK):
+        node.drop_output(_MASK)
+    if is_read and training is None:
+        op.Identity(kept, output=mask)
+    elif is_read:
+        op.Or(kept, op.Not(training), output=mask)
+    if training is None:
+        node.give(dropped)
+    else:
+        node.become.Where(training, dropped, data)
 
 
 @downgrade("Dropout", 7)

@@ -13,17 +13,6 @@ X = np.array([1, np.nan, 0, -2], np.float32)
     ("text", "opset", "target", "message"),
     [
         pytest.param(
-            "g (float[4] x) => (float[4] y) <float r = {0.5}, bool t = {1}> { y = Dropout (x, r, t) }",
-            *(13, 11, "training_mode is set"),
-            id="training",
-        ),
-        pytest.param(
-            "g (float[4] x, bool t) => (float[4] y) { y = Dropout (x, , t) }",
-            *(13, 11, "training_mode is set, or computed at run time"),
-            id="perhaps_training",
-        ),
-        pytest.param("g (float[4] x) => (float[4] y) { y = Dropout (x) }", 6, 7, "training_mode is set", id="is_test_0_trains"),
-        pytest.param(
             "g (float[4] x) => (float[4] y, bool[4] m) { y, m = Dropout (x) }",
             *(10, 12, "the mask 'm' is true throughout from opset 12 on"),
             id="an_old_mask_is_undefined",
@@ -47,6 +36,22 @@ def test_without_training(operands: str, target: int) -> None:
     result = convert_version(model(text, opset=13), target).model
     assert [node.op_type for node in result.graph.node] == ["Dropout"]
     np.testing.assert_array_equal(run(result, {"x": X})[0], X)
+
+
+@pytest.mark.parametrize("target", [11, 9, 7])
+@pytest.mark.parametrize(("operands", "ratio"), [("x, r, yes", 0.75), ("x, r, t", 0.75), ("x, , t", 0.5)])
+@pytest.mark.parametrize("trains", [False, True])
+def test_training(operands: str, ratio: float, trains: bool, target: int) -> None:
+    text = f"g (float[4000] x, float r, bool t) => (float[4000] y, bool[4000] m) <bool yes = {{1}}> {{ y, m = Dropout <seed = 3> ({operands}) }}"
+    result = convert_version(model(text, opset=13), target).model
+    x = np.arange(1, 4001, dtype=np.float32)
+    y, mask = run(result, {"x": x, "r": np.array(ratio, np.float32), "t": np.array(trains)})
+    if not trains and "yes" not in operands:
+        np.testing.assert_array_equal(y, x, strict=True)
+        assert mask.all()
+        return
+    assert abs(1 - mask.mean() - ratio) < 0.05  # seven standard deviations
+    np.testing.assert_allclose(y, np.where(mask, x / np.float32(1 - ratio), 0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("target", [11, 9, 7])
@@ -116,6 +121,26 @@ def test_a_mask_that_nobody_reads_goes() -> None:
 
 
 REWRITES = [
+    (
+        "dropout.ratio_to_attribute",
+        13,
+        11,
+        "g (float[4] x, bool t) => (float[4] y) <float r = {0.75}> { y = Dropout (x, r, t) }",
+        """<float four = {4}, float r = {0.75}> {
+            draw = RandomUniformLike <dtype = 1, high = 1.0, low = 0.0> (x) below = Less (draw, r) kept = Not (below)
+            scaled = Mul (x, four) factor = Cast <to = 1> (kept) dropped = Mul (scaled, factor) y = Where (t, dropped, x)
+        }""",
+    ),
+    (
+        "dropout.drop_is_test",
+        6,
+        9,
+        "g (float[4] x) => (float[4] y) { y = Dropout (x) }",
+        """<float two = {2}, float r = {0.5}> {
+            draw = RandomUniformLike <dtype = 1, high = 1.0, low = 0.0> (x) below = Less (draw, r) kept = Not (below)
+            scaled = Mul (x, two) factor = Cast <to = 1> (kept) y = Mul (scaled, factor)
+        }""",
+    ),
     (
         "dropout.mask_to_boolean",
         9,

@@ -166,10 +166,6 @@ REFUSED: dict[str, Refusal] = {
         "g (int32[2, 3, 4] x, int64[2] a) => (int32[A, B, C] y) {y = ReduceMean(x, a)}",
         18, 17, "the 2 axes 'a' are computed at run time; axis by axis, integers would be rounded more than once",
     ),
-    "training-before-12": Refusal(
-        "g (float[4] x) => (float[4] y) {y = Dropout(x)}",
-        6, 7, "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
-    ),
     "parameter-of-a-function": Refusal(
         '< ir_version: 8, opset_import: ["" : 18, "local" : 1] > g (float[4] x) => (float[4] y) {y = Neg(x)} < domain: "local", opset_import: ["" : 18] > parts <n>(v) => (p, q) {p, q = Split<num_outputs: int = @n>(v)}',
         18, 13, "attribute num_outputs is a parameter of the function ('n')",
