@@ -12,14 +12,14 @@ import onnx
 from onnx import GraphProto, ModelProto, TypeProto
 
 from ..errors import ArgumentError
-from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
 from ..onnx_model.protos import subgraphs
 from ..opsets import type_protos
 from ..opsets.inference import infer_model
 from ..process import child_call, serving
 from ..process.child import Child, Crashed, NotReady, serving_program
 from .certificate import Certificate, Proof
-from .model_reader import has_odd_counter, is_known_of_loops, newly_declared, otherwise_declared
+from .model_reader import is_known_of_loops, newly_declared, otherwise_declared
+from .preconditions import obstacle
 
 if TYPE_CHECKING:
     from .prover import UnprovenError
@@ -49,17 +49,15 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
     except (child_call.Refused, Crashed) as error:
         return Certificate((), (), "", f"onnx refuses the result: {error}")
     models = [ModelProto.FromString(model) for model in (original, result)]
-    shadowing = next(filter(None, map(_shadowing_function, models)), "")
-    if shadowing:
-        return Certificate((), (), "", f"runtimes may have an operator of their own in place of the function '{shadowing}'")
+    reason = obstacle(*models)
+    if reason:
+        return Certificate((), (), "", reason)
     try:
         prepared = [known for model in models if (known := _prepared(model)) is not None]
     except (child_call.Refused, Crashed) as error:
         return Certificate((), (), "", f"onnx cannot read the models: {error}")
     if len(prepared) < len(models):
         return Certificate((), (), "", "onnx cannot infer the types")
-    if any(map(has_odd_counter, models)):
-        return Certificate((), (), "", "a Loop declares another type of its counter or condition than Loop has")
     declared = newly_declared(models[0], models[1], prepared[1])
     if declared:
         return Certificate((), (), "", f"the result declares of '{declared}' what the original does not")
@@ -74,20 +72,6 @@ def certify(original: bytes, result: bytes, seconds: float = SECONDS) -> Certifi
         child.close()
     outputs, changes = (tuple(Proof(**proof) for proof in answer.pop(name)) for name in ("outputs", "changes"))
     return Certificate(outputs, changes, **answer)
-
-
-def _shadowing_function(model: ModelProto) -> str:
-    """A function in a domain whose operators runtimes define, which they may run in its place; "" where there is none."""
-    names = (f"{each.domain or DEFAULT_DOMAINS[1]}.{each.name}" for each in model.functions if _is_of_runtimes(each.domain))
-    return next(names, "")
-
-
-def _is_of_runtimes(domain: str) -> bool:
-    return domain in ONNX_DOMAINS or domain.startswith(_RUNTIMES)
-
-
-_RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
-"""What the domains of operators begin with that onnxruntime defines."""
 
 
 def _prepared(model: ModelProto) -> ModelProto | None:
@@ -159,10 +143,6 @@ def proofs(original: ModelProto, result: ModelProto, seconds: float, others: Ite
 
     solver = f"z3 {z3.get_version_string()}"
     names = [value.name for value in original.graph.output]
-    if any(sum(entry.domain in DEFAULT_DOMAINS for entry in model.opset_import) != 1 for model in (original, result)):
-        return Certificate((), (), solver, "a model does not import ONNX's own domain once")
-    if any(len({tensor.name for tensor in model.graph.initializer}) < len(model.graph.initializer) for model in (original, result)):
-        return Certificate((), (), solver, "two initializers have one name")
     has_other_defaults = result.ir_version < 4 <= original.ir_version and bool(_interface(result)[1])
     if _interface(original) != _interface(result) or has_other_defaults:
         return Certificate((), (), solver, "the result has other inputs or outputs")

@@ -41,7 +41,7 @@ def _windows(node: Node, kernel: Sequence[int]) -> _Windows | None:
     return _Windows(kernel, node.attr("strides", ones), node.attr("dilations", ones), node.attr("pads", [0] * 2 * count))
 
 
-@express("Conv", opset=13, exact=False, sums=True, listed="MatMul")
+@express("Conv", opset=13, exact=False, sums=True, listed="Gather")
 def product_with_gathered_windows(node: Node) -> None:
     """The elements that each window sees are gathered, and the kernel, as a matrix, is multiplied by them."""
     shape, weights, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))

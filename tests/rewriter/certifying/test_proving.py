@@ -250,6 +250,7 @@ LOOP = "g (float[N] X) => (float[K] q, float[K] y) <bool[1] cc = {1}, int64 n = 
 BRANCHES = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> g (float[N] X, bool b) => (float[K] y) { y = If (b) <then_branch = t () => (float[K] r) { r = c.f(X) }, else_branch = e () => (float[K] s) { s = Exp(X) }> } <domain: "c", opset_import: ["" : 17]> f (x) => (r) { r = %s(x) }'
 DEFAULT = '<ir_version: 9, opset_import: ["" : 17, "c" : 1]> g (float[N] X) => (float[K] y) { y = c.f(X) } <domain: "c", opset_import: ["" : 17]> f <alpha: float = %s> (x) => (r) { r = LeakyRelu<alpha: float = @alpha>(x) }'
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
+MICROSOFT = HEAD.replace("17", '17, "com.microsoft" : 1')
 SAME = HEAD + "g (float[N,3] X) => (float[K,L] y) { y = Identity(X) }"
 BODY = (
     HEAD
@@ -606,7 +607,8 @@ FALSE = {
         HEAD + PARAMETER % "s = Constant<value = int64[2] {2, 3}>()",
     ),
     "a window behind the data, of onnxruntime's own": (
-        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (uint8[1,2,2] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<ceil_mode = 1, kernel_shape = [1], strides = [2]>(X) y = Shape(p) }',
+        MICROSOFT
+        + "g (uint8[1,2,2] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<ceil_mode = 1, kernel_shape = [1], strides = [2]>(X) y = Shape(p) }",
         HEAD + "g (uint8[1,2,2] X) => (int64[K] y) <int64[3] c = {1, 2, 2}> { y = Identity(c) }",
     ),
     "lengths beside an empty operand": (
@@ -616,7 +618,8 @@ FALSE = {
         + "g (float[N,M] X) => (float[a,b] y, float[c,d] z) <int64[2] e = {0,0}> { o = ConstantOfShape(e) z = Concat<axis = 0>(X, o) y = Abs(X) }",
     ),
     "heads of two sizes": (
-        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) { o, p = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 4]>(X, W, B) y = Shape(p) }',
+        MICROSOFT
+        + "g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) { o, p = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 4]>(X, W, B) y = Shape(p) }",
         HEAD + "g (float[1,1,3] X, float[3,20] W, float[20] B) => (int64[K] y) <int64[5] c = {2, 1, 2, 1, 4}> { y = Identity(c) }",
     ),
     "a default that only IR version 8 lets callers override": (
@@ -630,6 +633,17 @@ FALSE = {
     "exchanged calls of functions that declare other lengths": (
         TWO_FUNCTIONS % ("y = c.f(n, k) z = c.g(n, k)", 3, "R"),
         TWO_FUNCTIONS % ("y = c.g(n, k) z = c.f(n, k)", 3, "R"),
+    ),
+    "parts that are left out since they are empty, of onnxruntime's own": (
+        MICROSOFT
+        + "g (uint8[0,3] X, uint8[N,M] Z) => (int64 y, uint8[d,e] q) <float s = {1}, uint8 p = {0}, int64 o = {1}> { q = com.microsoft.QLinearConcat<axis = 0>(s, p, X, s, p, Z, s, p) h = Shape(q) y = Gather(h, o) }",
+        MICROSOFT
+        + "g (uint8[0,3] X, uint8[N,M] Z) => (int64 y, uint8[d,e] q) <float s = {1}, uint8 p = {0}, int64 o = {3}> { q = com.microsoft.QLinearConcat<axis = 0>(s, p, X, s, p, Z, s, p) y = Identity(o) }",
+    ),
+    "dilated windows with padding of their own, of onnxruntime's own": (
+        MICROSOFT
+        + 'g (uint8[N,7,3,1] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], dilations = [1, 2], auto_pad = "SAME_UPPER">(X) y = Shape<start = 1>(p) }',
+        MICROSOFT + "g (uint8[N,7,3,1] X) => (int64[K] y) <int64[3] c = {7, 3, 1}> { y = Identity(c) }",
     ),
     "a word that no operator knows": (
         HEAD.replace("17", "20") + "g (float[N] X) => (float[N] y) { y = Identity(X) }",
@@ -658,6 +672,8 @@ REFUSED = {
     "a symbol that only the result declares": DECLARES % "w",
     "a symbol that inference may make up": DECLARES % "w",
     "a length that is declared of a value that no node makes": DECLARES % "h",
+    "a function that one of another opset calls": "the function '",
+    "a ceil_mode that is neither 0 nor 1, in a function of another opset": "the function 'leaky' is of another opset than the model",
     "a function with the name of onnxruntime's operator": "runtimes may have an operator of their own in place of the function",
     "a function with the name of ONNX's operator": "runtimes may have an operator of their own in place of the function",
 }

@@ -47,21 +47,20 @@ def normalized_sum(call: Call) -> Shapes:
 
 
 def concatenated(call: Call) -> Shapes:
-    """A QLinearConcat: the third of each three inputs behind the first two is concatenated."""
+    """A QLinearConcat: the third of each three inputs behind the first two is concatenated. onnxruntime leaves parts out that are
+    empty, whatever their other lengths.
+    """
     shapes = [call.shape(index) for index in range(2, len(call.node.input), 3)]
     known = [shape for shape in shapes if shape is not None]
     if not known or len(known) != len(shapes):
         return [None]
+    known = [shape for shape in known if 0 not in shape] or known
     axis = call.attr("axis") % len(known[0])
-    sizes = [shape[axis] for shape in known]
-    dims = [_same_length([shape[index] for shape in known]) for index in range(len(known[0]))]
-    dims[axis] = sum(size for size in sizes if isinstance(size, int)) if all(isinstance(size, int) for size in sizes) else None
+    dims = [next(iter(lengths)) if len(lengths) == 1 else None for lengths in map(set, zip(*known, strict=True))]
+    sizes, others = [shape[axis] for shape in known], dims[:axis] + dims[axis + 1 :]
+    is_known = None not in others and all(isinstance(size, int) for size in sizes)
+    dims[axis] = sum(size for size in sizes if isinstance(size, int)) if is_known else None
     return [tuple(dims)]
-
-
-def _same_length(dims: Sequence[Dimension]) -> Dimension:
-    """The length of axes that are equally long."""
-    return next((dim for dim in dims if isinstance(dim, int)), next((dim for dim in dims if dim is not None), None))
 
 
 def quantized_pair(call: Call) -> Shapes:

@@ -115,8 +115,8 @@ def _slid(call: Call, shape: Shape | None, maps: Dimension, kernel: Shape) -> Sh
         window = kernel[axis]
         if not isinstance(size, int) or not isinstance(window, int):
             sizes.append(None)
-        elif auto.startswith("SAME"):
-            sizes.append(-(-size // strides[axis]))
+        elif auto.startswith("SAME"):  # for which onnxruntime ignores the dilations of some operators
+            sizes.append(-(-size // strides[axis]) if dilations[axis] == 1 else None)
         else:
             before, after = (0, 0) if auto == "VALID" else (pads[axis], pads[axis + count])
             places = size + before + after - dilations[axis] * (window - 1) - 1

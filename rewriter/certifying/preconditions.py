@@ -1,0 +1,72 @@
+"""What has to hold of both models before anything is proved of them: runtimes load them, and read them as the proof does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import GraphProto, ModelProto, defs
+
+from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
+from ..onnx_model.protos import default_opset, subgraphs
+from .model_reader import has_odd_counter
+
+_RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
+"""What the domains of operators begin with that onnxruntime defines."""
+
+
+def obstacle(original: ModelProto, result: ModelProto) -> str:
+    """Why nothing can be proved of these models; "" where nothing is in the way."""
+    return next(filter(None, (found for model in (original, result) for found in _obstacles(model))), "")
+
+
+def _obstacles(model: ModelProto) -> Iterator[str]:
+    if sum(entry.domain in DEFAULT_DOMAINS for entry in model.opset_import) != 1:
+        yield "a model does not import ONNX's own domain once"
+    yield _unknown_import(model)
+    yield _shadowing_function(model)
+    yield _function_of_another_opset(model)
+    if has_odd_counter(model):
+        yield "a Loop declares another type of its counter or condition than Loop has"
+    for graph in _graphs(model):
+        if _has_repetition([tensor.name for tensor in graph.initializer]):
+            yield "two initializers have one name"
+        if _has_repetition([node.name for node in graph.node if node.name]):
+            yield "two nodes of a graph have one name"
+
+
+def _graphs(model: ModelProto) -> Iterator[GraphProto]:
+    """The graphs of the model and of its nodes at any depth. Functions have none of their own, but their nodes do."""
+    yield model.graph
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        for _, graph in subgraphs(waiting.pop()):
+            yield graph
+            waiting += graph.node
+
+
+def _has_repetition(names: list[str]) -> bool:
+    return len({*names}) < len(names)
+
+
+def _unknown_import(model: ModelProto) -> str:
+    """A version of a domain that does not exist; "" where there is none. Runtimes load no model that imports one."""
+    newest = {domain: last for domain, (_, last) in defs.C.schema_version_map().items()}
+    newest[DEFAULT_DOMAINS[1]] = newest[DEFAULT_DOMAINS[0]]
+    newest["com.microsoft"] = 1
+    imports = (entry for part in (model, *model.functions) for entry in part.opset_import)
+    unknown = (entry for entry in imports if not 1 <= entry.version <= newest.get(entry.domain, entry.version))
+    return next((f"a model imports version {entry.version} of '{entry.domain}', which nobody knows" for entry in unknown), "")
+
+
+def _shadowing_function(model: ModelProto) -> str:
+    """A function in a domain whose operators runtimes define, which they may run in its place; "" where there is none."""
+    own = (each for each in model.functions if each.domain in ONNX_DOMAINS or each.domain.startswith(_RUNTIMES))
+    names = (f"{each.domain or DEFAULT_DOMAINS[1]}.{each.name}" for each in own)
+    return next((f"runtimes may have an operator of their own in place of the function '{name}'" for name in names), "")
+
+
+def _function_of_another_opset(model: ModelProto) -> str:
+    """A function that imports another opset than the model, which runtimes may read by that; "" where there is none."""
+    opset = default_opset(model.opset_import)
+    others = (each.name for each in model.functions if default_opset(each.opset_import) not in (None, opset))
+    return next((f"the function '{name}' is of another opset than the model" for name in others), "")

@@ -1,0 +1,57 @@
+"""Models of which nothing is proved, and why."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from split_rewrite.rewriter.certifying.preconditions import obstacle
+
+HEAD = '<ir_version: 8, opset_import: ["" : 13, "c" : 1]> '
+PLAIN = HEAD + "g (float[N] X) => (float[N] y) { h = Neg(X) y = Abs(h) }"
+FUNCTION = ' <domain: "c", opset_import: ["" : 13]> f (x) => (r) { r = Neg(x) }'
+CALLS = HEAD + "g (float[N] X) => (float[N] y) { y = c.f(X) }"
+BODY = "g (float[N] X, bool b) => (float[K] y) { y = If(b) <then_branch = t () => (float[L] u) { p = Neg(X) u = Abs(p) }, else_branch = e () => (float[M] w) { w = Abs(X) }> }"
+OBSTACLES = {
+    "an opset that nobody knows": (PLAIN.replace("13", "99"), "a model imports version 99 of '', which nobody knows"),
+    "an opset of 0": (PLAIN.replace("13", "0"), "a model imports version 0 of '', which nobody knows"),
+    "onnxruntime's operators of a version that nobody knows": (
+        PLAIN.replace('"c" : 1', '"com.microsoft" : 2'),
+        "a model imports version 2 of 'com.microsoft', which nobody knows",
+    ),
+    "an opset that nobody knows in a function that is not called": (
+        PLAIN + FUNCTION.replace("13", "99"),
+        "a model imports version 99 of '', which nobody knows",
+    ),
+    "a function of another opset": (CALLS + FUNCTION.replace("13", "11"), "the function 'f' is of another opset than the model"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), OBSTACLES.values(), ids=list(OBSTACLES))
+def test_nothing_is_proved(text: str, reason: str) -> None:
+    plain, odd = map(onnx.parser.parse_model, (PLAIN, text))
+    assert obstacle(plain, odd) == obstacle(odd, plain) == reason
+
+
+@pytest.mark.parametrize("text", [PLAIN, HEAD + BODY])
+def test_nodes_of_one_name(text: str) -> None:
+    named, alike = (onnx.parser.parse_model(text) for _ in range(2))
+    for model, second in ((named, "b"), (alike, "a")):
+        attributes = model.graph.node[0].attribute
+        graph = attributes[0].g if attributes else model.graph
+        graph.node[0].name, graph.node[1].name = "a", second
+    assert obstacle(named, named) == ""
+    assert obstacle(named, alike) == "two nodes of a graph have one name"
+
+
+def test_initializers_of_one_name_in_a_body() -> None:
+    model = onnx.parser.parse_model(HEAD + BODY)
+    for number in (1.0, 2.0):
+        model.graph.node[0].attribute[1].g.initializer.append(onnx.helper.make_tensor("v", 1, [], [number]))
+    assert obstacle(model, model) == "two initializers have one name"
+
+
+@pytest.mark.parametrize("text", [PLAIN, CALLS + FUNCTION, HEAD + BODY])
+def test_nothing_is_in_the_way(text: str) -> None:
+    model = onnx.parser.parse_model(text)
+    assert obstacle(model, model) == ""
