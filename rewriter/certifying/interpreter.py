@@ -366,6 +366,8 @@ class Interpreter:
             raise DisputedError(f"{odd} is neither 0 nor 1")
         if node.domain not in DEFAULT_DOMAINS or any(attribute.ref_attr_name for attribute in node.attribute):
             return None
+        if any(other_choices(node.op_type, name, value) for name, value in attributes_of(node).items()):
+            return None  # an attribute has a value that no opset has
         require = side.require if step.is_run else _nothing
         attributes, certain = attributes_of(node), self._prover.is_certain
         call = Call(node.op_type, side.opset, attributes, step.inputs, len(node.output), require, certain, self._prover.sizes)
@@ -393,8 +395,6 @@ class Interpreter:
     def _elementwise(self, step: Step, call: Call, side: Reading) -> Tensor:
         """The tensor whose elements are a function, of which nothing is known, of those of the operands."""
         op_type, output = step.node.op_type, step.node.output[0]
-        if any(other_choices(op_type, name, value) for name, value in attributes_of(step.node).items()):
-            raise NotModelledError("an attribute has a value that no opset has")
         kind = side.types[output].tensor_type.elem_type if output in side.types else 0
         tensors = [call.tensor(index) for index in range(len(call.inputs))]
         if not kind or not tensors or (len(tensors) > 1 and call.opset < 8):

@@ -645,6 +645,10 @@ FALSE = {
         + 'g (uint8[N,7,3,1] X) => (int64[K] y) { p = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], dilations = [1, 2], auto_pad = "SAME_UPPER">(X) y = Shape<start = 1>(p) }',
         MICROSOFT + "g (uint8[N,7,3,1] X) => (int64[K] y) <int64[3] c = {7, 3, 1}> { y = Identity(c) }",
     ),
+    "a word that Cast does not know": (
+        HEAD.replace("17", "25") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7>(X) }",
+        HEAD.replace("17", "25") + 'g (float[N] X) => (int64[N] y) { y = Cast<to = 7, round_mode = "foo">(X) }',
+    ),
     "a word that no operator knows": (
         HEAD.replace("17", "20") + "g (float[N] X) => (float[N] y) { y = Identity(X) }",
         HEAD.replace("17", "20") + 'g (float[N] X) => (float[N] y) { u = Gelu<approximate = "foo">(X) y = Identity(X) }',
