@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import GraphProto, ModelProto, defs
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs
 
+from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
 from ..onnx_model.protos import default_opset, subgraphs
 from .model_reader import has_odd_counter
 
 _RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
 """What the domains of operators begin with that onnxruntime defines."""
+_SCAN_WITHOUT_BATCH = 9
+"""The opset from which on a Scan takes no batch, and runtimes run none without a turn."""
+_ODD_BOOL = "a stored bool is neither 0 nor 1"
 
 
 def obstacle(original: ModelProto, result: ModelProto) -> str:
     """Why nothing can be proved of these models; "" where nothing is in the way."""
-    return next(filter(None, (found for model in (original, result) for found in _obstacles(model))), "")
+    found = (reason for model in (original, result) for reason in _obstacles(model))
+    return next(filter(None, found), "") or _new_import(original, result)
 
 
 def _obstacles(model: ModelProto) -> Iterator[str]:
@@ -27,9 +32,18 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
     yield _function_of_another_opset(model)
     if has_odd_counter(model):
         yield "a Loop declares another type of its counter or condition than Loop has"
+    if (default_opset(model.opset_import) or 0) < _SCAN_WITHOUT_BATCH and any(node.op_type == "Scan" for node in _nodes(model)):
+        yield "a Scan of opset 8 gives other shapes in no turn"
+    if any(_is_odd_bool(attribute.t) for node in _nodes(model) for attribute in node.attribute):
+        yield _ODD_BOOL
     for graph in _graphs(model):
-        if _has_repetition([tensor.name for tensor in graph.initializer]):
+        stored = [tensor.name for tensor in graph.initializer]
+        if _has_repetition(stored):
             yield "two initializers have one name"
+        if graph is not model.graph and not {value.name for value in graph.input}.isdisjoint(stored):
+            yield "a body has an initializer in the place of an input"
+        if any(map(_is_odd_bool, graph.initializer)):
+            yield _ODD_BOOL
         if _has_repetition([node.name for node in graph.node if node.name]):
             yield "two nodes of a graph have one name"
 
@@ -44,6 +58,16 @@ def _graphs(model: ModelProto) -> Iterator[GraphProto]:
             waiting += graph.node
 
 
+def _nodes(model: ModelProto) -> Iterator[NodeProto]:
+    return (node for node, _ in nodes_with_opset(model))
+
+
+def _is_odd_bool(tensor: TensorProto) -> bool:
+    """Whether a stored bool is neither 0 nor 1: readers take it for different values."""
+    stored = {*tensor.int32_data, *tensor.raw_data} if tensor.data_type == TensorProto.BOOL else set[int]()
+    return not stored <= {0, 1}
+
+
 def _has_repetition(names: list[str]) -> bool:
     return len({*names}) < len(names)
 
@@ -56,6 +80,14 @@ def _unknown_import(model: ModelProto) -> str:
     imports = (entry for part in (model, *model.functions) for entry in part.opset_import)
     unknown = (entry for entry in imports if not 1 <= entry.version <= newest.get(entry.domain, entry.version))
     return next((f"a model imports version {entry.version} of '{entry.domain}', which nobody knows" for entry in unknown), "")
+
+
+def _new_import(original: ModelProto, result: ModelProto) -> str:
+    """A domain that only the result imports, beside those of which all versions are known; "" where there is none."""
+    known = {*defs.C.schema_version_map(), *DEFAULT_DOMAINS, "com.microsoft"}
+    before, after = ({(entry.domain, entry.version) for entry in model.opset_import} for model in (original, result))
+    new = sorted(domain for domain, _ in after - before if domain not in known)
+    return f"the result imports another version of '{new[0]}' than the original" if new else ""
 
 
 def _shadowing_function(model: ModelProto) -> str:

@@ -218,12 +218,14 @@ def cut_other_axes(node: Node) -> None:
 def repeat_by_concat(node: Node) -> None:
     """The node becomes a Concat of the same value for each axis that is repeated, the last one first.
 
-    It is exact for all types and lengths. The repeats have to be constant.
+    It is exact for all types and lengths. The repeats have to be constant. Below opset 6 it repeats one axis, an input.
     """
     value, repeats = node.input(0), node.constant(1)
-    if repeats is None:
+    axes = node.constant(2) if node.opset < 6 else None
+    if repeats is None or (axes is None and node.opset < 6):
         raise Unconvertible(f"the repeats '{node.input(1)}' are computed at run time", "make them a constant")
-    for axis, count in reversed(list(enumerate(repeats.tolist()))):
+    places = range(repeats.size) if axes is None else axes.astype(int).reshape(-1).tolist()
+    for axis, count in reversed(list(zip(places, repeats.astype(int).reshape(-1).tolist(), strict=True))):
         if not 0 < count <= _MOST_TURNS:
             raise Unconvertible(f"it repeats an axis {count} times", "choose another runtime")
         if count > 1:

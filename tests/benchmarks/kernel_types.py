@@ -5,7 +5,7 @@
 
 Each operator whose data has one type variable, in each version, with each type of that variable, all else as in models that load
 here. A type counts as taken where one model of it loads. What lies between two releases takes what both of them take.
-Operators of which no model loads in a release are listed at the end.
+Operators, and versions of them, of which no model loads in a release are listed at the end.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ ATTEMPTS, VARIED = 40, 4
 """Models of a version, and how many of those that load here are varied."""
 NEWEST_OF_OLDEST_ONNX = 22
 """The oldest onnx that this program takes knows the operators up to this opset, and a profile names no others in rules."""
+_IR = 7
+"""An IR version that the oldest releases read."""
 RARE = {"bfloat16", "complex64", "complex128", *NARROW_TYPES}
 """Types that are no reason for a rule: hardly any kernel takes them."""
 LOAD = """
@@ -84,7 +86,7 @@ def _varied(schema: OpSchema, base: Case) -> Iterator[Trial]:
             model, _ = Builder(schema, choice, np.random.default_rng(1)).build()
         except (UnfitError, ValueError, TypeError, OverflowError):
             continue
-        model.ir_version = min(model.ir_version, 8)
+        model.ir_version = min(model.ir_version, _IR)
         yield Trial(schema.name, schema.since_version, text[7:-1], model.SerializeToString())
 
 
@@ -96,7 +98,7 @@ def data_types(schema: OpSchema) -> OpSchema.TypeConstraintParam | None:
 
 def _loads(model: onnx.ModelProto) -> bool:
     copy = onnx.ModelProto.FromString(model.SerializeToString())
-    copy.ir_version = min(copy.ir_version, 8)
+    copy.ir_version = min(copy.ir_version, _IR)
     try:
         onnxruntime.InferenceSession(copy.SerializeToString(), providers=["CPUExecutionProvider"])
     except Exception:
@@ -191,8 +193,9 @@ def main(pythons: Sequence[str]) -> None:
         found: dict[int, Any] = dict(loaded_in(python, Path(file.name), len(tried)) for python in pythons)
     print("\n".join(rules(found, tried)))
     for minor, loads in sorted(found.items()):
-        names = {trial.op_type for trial in tried} - {trial.op_type for trial, one in zip(tried, loads, strict=True) if one}
-        print(f"# 1.{minor} loads no model of {', '.join(sorted(names))}")
+        loading = {(trial.op_type, trial.version) for trial, one in zip(tried, loads, strict=True) if one}
+        others = {(trial.op_type, trial.version) for trial in tried} - loading
+        print(f"# 1.{minor} loads no model of {', '.join(f'{name}-{version}' for name, version in sorted(others))}")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,13 @@ OBSTACLES = {
     "a function of another opset": (CALLS + FUNCTION.replace("13", "11"), "the function 'f' is of another opset than the model"),
 }
 
+OBSTACLES["a Scan of opset 8"] = (
+    PLAIN.replace("13", "8").replace(
+        "h = Neg(X) y = Abs(h)", "h = Neg(X) y = Scan<num_scan_inputs = 1, body = b (float i) => (float u) { u = Abs(i) }>(, h)"
+    ),
+    "a Scan of opset 8 gives other shapes in no turn",
+)
+
 
 @pytest.mark.parametrize(("text", "reason"), OBSTACLES.values(), ids=list(OBSTACLES))
 def test_nothing_is_proved(text: str, reason: str) -> None:
@@ -49,6 +56,29 @@ def test_initializers_of_one_name_in_a_body() -> None:
     for number in (1.0, 2.0):
         model.graph.node[0].attribute[1].g.initializer.append(onnx.helper.make_tensor("v", 1, [], [number]))
     assert obstacle(model, model) == "two initializers have one name"
+
+
+def test_an_initializer_of_a_body_in_the_place_of_an_input() -> None:
+    model = onnx.parser.parse_model(HEAD + BODY.replace("t ()", "t (float v)"))
+    assert obstacle(model, model) == ""
+    model.graph.node[0].attribute[0].g.initializer.append(onnx.helper.make_tensor("v", 1, [], [1.0]))
+    assert obstacle(model, model) == "a body has an initializer in the place of an input"
+
+
+@pytest.mark.parametrize("data", [{"int32_data": [256]}, {"raw_data": b"\2"}])
+def test_a_bool_that_is_neither_0_nor_1(data: dict[str, object]) -> None:
+    model = onnx.parser.parse_model(PLAIN)
+    model.graph.initializer.append(onnx.TensorProto(name="v", data_type=onnx.TensorProto.BOOL, dims=[1], **data))
+    assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
+    constant = onnx.helper.make_node("Constant", [], ["v"], value=model.graph.initializer.pop())
+    model.graph.node.append(constant)
+    assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
+
+
+def test_an_import_of_the_result_alone() -> None:
+    before, after = onnx.parser.parse_model(PLAIN), onnx.parser.parse_model(PLAIN.replace('"c" : 1', '"c" : 1, "d" : 1'))
+    assert obstacle(after, before) == obstacle(after, after) == ""
+    assert obstacle(before, after) == "the result imports another version of 'd' than the original"
 
 
 @pytest.mark.parametrize("text", [PLAIN, CALLS + FUNCTION, HEAD + BODY])

@@ -146,6 +146,13 @@ REWRITES = [
         "{ long = Concat <axis = 1> (x, x, x) y = Concat <axis = 0> (long, long) }",
     ),
     (
+        "indices.repeat_by_concat",
+        "Tile",
+        5,
+        "g (float[2,N] x) => (float[2,M] y) <float r = {3}, float a = {1}> { y = Tile(x, r, a) }",
+        "{ y = Concat <axis = 1> (x, x, x) }",
+    ),
+    (
         "indices.state_threshold",
         "NonMaxSuppression without a threshold of overlaps",
         11,
