@@ -677,7 +677,7 @@ REFUSED = {
     "a symbol that inference may make up": DECLARES % "w",
     "a length that is declared of a value that no node makes": DECLARES % "h",
     "another version of a domain": "the result imports another version of 'c' than the original",
-    "another version of a domain beside two functions": "the result imports another version of 'c' than the original",
+    "another version of a domain beside two functions": "the result imports another version of 'e' than the original",
     "a function that one of another opset calls": "the function '",
     "a ceil_mode that is neither 0 nor 1, in a function of another opset": "the function 'leaky' is of another opset than the model",
     "a function with the name of onnxruntime's operator": "runtimes may have an operator of their own in place of the function",
