@@ -95,14 +95,14 @@ def _write_out(node: Node) -> None:
     is_read, mask = _has_read_mask(node), node.output(_MASK)
     if node.has_output(_MASK):
         node.drop_output(_MASK)
-    if is_read and training is None:
-        op.Identity(kept, output=mask)
-    elif is_read:
-        op.Or(kept, op.Not(training), output=mask)
     if training is None:
+        if is_read:
+            op.Identity(kept, output=mask)
         node.give(dropped)
-    else:
-        node.become.Where(training, dropped, data)
+        return
+    if is_read:
+        op.Or(kept, op.Not(training), output=mask)
+    node.become.Where(training, dropped, data)
 
 
 @downgrade("Dropout", 7)

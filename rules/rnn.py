@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__LSTM.html
 
 from __future__ import annotations
 
-from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.engine.registry import avoid, downgrade, express, upgrade
 from ..rewriter.graph.node import Node
 
 OPERATORS = ("RNN", "GRU", "LSTM")
@@ -27,9 +27,14 @@ def add_output_sequence(node: Node) -> None:
         node.set_attr("output_sequence", 1)
 
 
+@avoid("Recurrent operator with the batch first", OPERATORS, opset=7)
+@express(OPERATORS, opset=7)
 @downgrade(OPERATORS, 14)
 def sequence_first(node: Node) -> None:
-    """layout=1 (batch first) is replaced by Transposes of the data, the states and the outputs."""
+    """layout=1 (batch first) is replaced by Transposes of the data, the states and the outputs.
+
+    It is exact for all types and lengths.
+    """
     if not node.pop_attr("layout", 0):
         return
     for index in (_X, *_INITIAL_STATES):

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from onnx import GraphProto, ModelProto
 
+from ...rules.shared.contrib import DOMAIN
 from .. import progress
 from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
 from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError, listed
 from ..graph import given_types
+from ..onnx_model.all_nodes import nodes_with_opset
+from ..onnx_model.domains import ONNX_DOMAINS
 from ..opsets import type_protos
 from ..process.child import NONE_STARTED, no_interpreter
 from ..storage.skeleton import Skeleton, Snapshot
@@ -196,7 +199,9 @@ def _try_where_installed(
         if _ran_there(trial.target, comparison, options):
             continue
         found = _try(conversion, options, trial.target)
-        if isinstance(found, str):
+        if isinstance(found, _Loaded):
+            untried.append(f"{trial.promise_of_loaded}: {found.reason}")
+        elif isinstance(found, str):
             untried.append(f"{trial.promise}: {found}")
         else:
             tried.append(found)
@@ -210,16 +215,45 @@ def _ran_there(target: Target, comparison: Comparison | None, options: Options) 
     return comparison.runtime.startswith(f"{target.adapter} ")
 
 
-def _try(conversion: Conversion, options: Options, target: Target) -> _Verification | str:
-    """As `_verify`, within the limits of a comparison that nobody asked for."""
+class _Loaded(NamedTuple):
+    """The runtime loads the result, which was not run for this `reason`."""
+
+    reason: str
+
+
+def _try(conversion: Conversion, options: Options, target: Target) -> _Verification | _Loaded | str:
+    """As `_verify`, within the limits of a comparison that nobody asked for. What cannot be run is loaded at least, unless it has
+    operators that need a library of the user's own.
+    """
     from ..comparison.verification import is_light
 
     if not is_light(_model_of(conversion.originals[0], options)[0]):
         return "the model is too large to be run as a whole without --verify-with"
     try:
-        return _verify(conversion, options, target, only_plain=True)
+        found = _verify(conversion, options, target, only_plain=True)
+        if isinstance(found, str) and not _has_own_operators(conversion.result.proto):
+            _load(conversion, options, target)
+            return _Loaded(found)
+        return found
     except CompareError as error:
         raise CompareError(f"{error} (--no-verify leaves out this run)") from None
+
+
+def _has_own_operators(model: ModelProto) -> bool:
+    """Whether nodes of the model have operators that neither ONNX nor onnxruntime defines, and no function of the model either."""
+    functions = {function.domain for function in model.functions}
+    known = {*ONNX_DOMAINS, *functions, DOMAIN}
+    return any(node.domain not in known for node, _ in nodes_with_opset(model))
+
+
+def _load(conversion: Conversion, options: Options, target: Target) -> None:
+    """Load the result in `target`. Raises CompareError where the runtime refuses it."""
+    from ..comparison.verification import usual_runs
+    from ..runtimes.verifying import require_loaded
+
+    original, file = _model_of(conversion.originals[0], options)
+    with usual_runs(original, conversion.result, options.samples, file) as (_, after, _):
+        require_loaded(target, after)
 
 
 def _verify(conversion: Conversion, options: Options, target: Target, only_plain: bool = False) -> _Verification | str:

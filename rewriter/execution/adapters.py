@@ -287,6 +287,8 @@ def main(spec: str, model: str, *files: str) -> None:
         part = f"{outputs}.part.npz"
         np.savez(part, *_numbers(found), version=version)
         os.replace(part, outputs)  # a child that is ended leaves none by halves
+    if not files:
+        kind().load(model)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def run_model(target: Target, model: onnx.ModelProto, inputs: Sequence[np.ndarra
 
 
 def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Sequence[np.ndarray]]) -> list[Ran]:
-    """Run the model at `path` on each of `samples`, and stop at the first one on which it fails.
+    """Run the model at `path` on each of `samples`, and stop at the first one on which it fails. With none, it is only loaded.
 
     A file is written beside the model.
     """

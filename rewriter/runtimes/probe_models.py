@@ -40,6 +40,8 @@ class Probe(NamedTuple):
     form: str
     about: str | int | tuple[str, ...]
     model: onnx.ModelProto
+    plain: onnx.ModelProto | None = None
+    """A model that computes the same and that onnxruntime runs; None where it runs `model`."""
 
     def inputs(self) -> list[np.ndarray]:
         """Values for each input: numbers of both signs, some of them halves."""
@@ -71,16 +73,16 @@ def probes() -> Iterator[Probe]:
                 yield from _probes_of(**table)
 
 
-def _probes_of(form: str, opset: int, model: str, **listed: list[str]) -> Iterator[Probe]:
-    """The probes of one table: one for each combination of what `listed` has for the names in `form` and `model`."""
+def _probes_of(form: str, opset: int, model: str, plain: str = "", **listed: list[str]) -> Iterator[Probe]:
+    """The probes of one table: one for each combination of what `listed` has for the names in `form` and the models."""
     for chosen in product(*listed.values()):
-        written, text = form, model
+        written, text, same = form, model, plain
         for name, choice in zip(listed, chosen, strict=True):
-            written, text = (each.replace(f"{{{name}}}", choice) for each in (written, text))
+            written, text, same = (each.replace(f"{{{name}}}", choice) for each in (written, text, same))
         operators = tuple(chosen[list(listed).index("op")].split("+"))
         proto = _model(text, opset)
         proto.producer_name = "pytorch" if written.endswith("exported by pytorch") else ""
-        yield Probe(written, operators if form == "operators" else operators[0], proto)
+        yield Probe(written, operators if form == "operators" else operators[0], proto, _model(same, opset) if same else None)
 
 
 def _model(text: str, opset: int) -> onnx.ModelProto:

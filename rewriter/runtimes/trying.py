@@ -27,6 +27,11 @@ class Trial(NamedTuple):
         return f"{self.profile.title}: {self.profile.facts.evidence}, not tried here"
 
     @property
+    def promise_of_loaded(self) -> str:
+        """What is said of a result that was loaded there, and not run."""
+        return f"{self.profile.title}: {self.profile.facts.evidence}, loaded here, and not run"
+
+    @property
     def advice(self) -> str:
         """How the result can be run there; "" where this program cannot run the runtime."""
         if self.profile.runtime.name not in ADAPTERS or self.profile.file:

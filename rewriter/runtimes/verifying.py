@@ -69,6 +69,12 @@ def verify_in(target: Target, original: Path, result: Path, runs: Sequence[Run],
     return Verified(f"{target.adapter} {found[0].version}", len(found), *bounds, as_original)
 
 
+def require_loaded(target: Target, result: Path) -> None:
+    """Load the model file `result` in `target`. Raises CompareError with one line where the runtime refuses it."""
+    for ran in run_file(target, result, interface(onnx.load(result, load_external_data=False)), []):
+        _require_ran(target, ran)
+
+
 def is_plain(run: Run) -> bool:
     """Whether all inputs and outputs of a run are arrays of numbers, which other runtimes can be given and asked for."""
     values = [*run.inputs.values(), *run.outputs.values]

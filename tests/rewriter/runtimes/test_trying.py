@@ -56,7 +56,32 @@ def test_another_release_is_not_tried() -> None:
 def test_words_are_not_given_to_it() -> None:
     text = "g (string[2] x) => (string[2] y) { y = Identity(x) }"
     (promise,) = convert_version(model(text, 13), compare="off", options=HERE).report.untried
-    assert promise.endswith("not tried here: its inputs or outputs are not arrays of numbers")
+    assert promise.endswith("loaded here, and not run: its inputs or outputs are not arrays of numbers")
+
+
+ONE_HOT = "g (int32[3] i, int32 d, int32[2] v) => (int32[a,b] y) { y = OneHot(i, d, v) }"
+
+
+@pytest.mark.parametrize("compare", ["off", "auto"])
+def test_a_result_that_it_refuses_is_an_error_although_the_original_runs_nowhere(compare: str) -> None:
+    with pytest.raises(
+        CompareError, match=r"^onnxruntime refuses the result: .*OneHot\(11\).* \(--no-verify leaves out this run\)"
+    ):
+        convert_version(model(ONE_HOT, 13), compare=compare, options=HERE)
+    left_out = convert_version(model(ONE_HOT, 13), compare="off", options=Options(for_runtimes=["onnxruntime"], verify=False))
+    assert not left_out.report.untried
+
+
+def test_a_result_that_it_loads_is_not_refused_because_the_original_does_not_run() -> None:
+    text = "g (float[2,3,1] x, float[1,4,1] w, float[1,4,4] r) => (float[2,3,1,4] y) { y = RNN <hidden_size = 4, layout = 1> (x, w, r) }"
+    (promise,) = convert_version(model(text, 14), compare="off", options=HERE).report.untried
+    assert "loaded here, and not run: onnxruntime cannot run the original" in promise
+
+
+def test_operators_of_a_domain_of_ones_own_are_not_loaded() -> None:
+    text = '<ir_version: 8, opset_import: ["" : 13, "own" : 1]> g (float[2] x) => (float[2] y) { y = own.Op(x) }'
+    (promise,) = convert_version(onnx.parser.parse_model(text), compare="off", options=HERE).report.untried
+    assert "not tried here: onnxruntime cannot run the original" in promise
 
 
 def test_the_last_line_says_what_the_promise_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
