@@ -95,7 +95,7 @@ def trouble(target: Target, profile: Profile, probe: Probe) -> str:
         return ""
     names = [value.name for value in probe.model.graph.input]
     after = run_model(target, result, probe.inputs())
-    expected = run(probe.model, dict(zip(names, probe.inputs(), strict=True)))
+    expected = run(probe.plain or probe.model, dict(zip(names, probe.inputs(), strict=True)))
     return f"{after.status}: {after.reason}" if after.status != "ran" else disagreement(expected, after.outputs)
 
 
