@@ -32,11 +32,15 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
     yield _function_of_another_opset(model)
     if has_odd_counter(model):
         yield "a Loop declares another type of its counter or condition than Loop has"
-    if (default_opset(model.opset_import) or 0) < _SCAN_WITHOUT_BATCH and any(node.op_type == "Scan" for node in _nodes(model)):
+    if (default_opset(model.opset_import) or 0) < _SCAN_WITHOUT_BATCH and any(map(_is_scan, _nodes(model))):
         yield "a Scan of opset 8 gives other shapes in no turn"
     if any(_is_odd_bool(attribute.t) for node in _nodes(model) for attribute in node.attribute):
         yield _ODD_BOOL
-    for graph in _graphs(model):
+    graphs = [*_graphs(model)]
+    for body in (*graphs, *model.functions):
+        if _has_repetition([node.name for node in body.node if node.name]):
+            yield "two nodes of a graph have one name"
+    for graph in graphs:
         stored = [tensor.name for tensor in graph.initializer]
         if _has_repetition(stored):
             yield "two initializers have one name"
@@ -44,8 +48,6 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
             yield "a body has an initializer in the place of an input"
         if any(map(_is_odd_bool, graph.initializer)):
             yield _ODD_BOOL
-        if _has_repetition([node.name for node in graph.node if node.name]):
-            yield "two nodes of a graph have one name"
 
 
 def _graphs(model: ModelProto) -> Iterator[GraphProto]:
@@ -60,6 +62,10 @@ def _graphs(model: ModelProto) -> Iterator[GraphProto]:
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:
     return (node for node, _ in nodes_with_opset(model))
+
+
+def _is_scan(node: NodeProto) -> bool:
+    return node.op_type == "Scan" and node.domain in DEFAULT_DOMAINS
 
 
 def _is_odd_bool(tensor: TensorProto) -> bool:
@@ -78,16 +84,18 @@ def _unknown_import(model: ModelProto) -> str:
     newest[DEFAULT_DOMAINS[1]] = newest[DEFAULT_DOMAINS[0]]
     newest["com.microsoft"] = 1
     imports = (entry for part in (model, *model.functions) for entry in part.opset_import)
-    unknown = (entry for entry in imports if not 1 <= entry.version <= newest.get(entry.domain, entry.version))
+    unknown = (entry for entry in imports if entry.version > newest.get(entry.domain, entry.version))
     return next((f"a model imports version {entry.version} of '{entry.domain}', which nobody knows" for entry in unknown), "")
 
 
 def _new_import(original: ModelProto, result: ModelProto) -> str:
-    """A domain that only the result imports, beside those of which all versions are known; "" where there is none."""
+    """A domain of which the result imports a version that the original does not, beside those of which all versions are known; ""
+    where there is none.
+    """
     known = {*defs.C.schema_version_map(), *DEFAULT_DOMAINS, "com.microsoft"}
     before, after = ({(entry.domain, entry.version) for entry in model.opset_import} for model in (original, result))
     new = sorted(domain for domain, _ in after - before if domain not in known)
-    return f"the result imports another version of '{new[0]}' than the original" if new else ""
+    return f"the result imports a version of '{new[0]}' that the original does not" if new else ""
 
 
 def _shadowing_function(model: ModelProto) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from onnx import GraphProto, ModelProto
 
-from ...rules.shared.contrib import DOMAIN
 from .. import progress
 from ..engine.narrow_types import INT32_INPUTS, UNROUNDED, lost_types
 from ..engine.outcome import Change, Remark
@@ -21,7 +20,7 @@ from ..engine.stamp import assume
 from ..errors import ArgumentError, CheckError, CompareError, listed
 from ..graph import given_types
 from ..onnx_model.all_nodes import nodes_with_opset
-from ..onnx_model.domains import ONNX_DOMAINS
+from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..opsets import type_protos
 from ..process.child import NONE_STARTED, no_interpreter
 from ..storage.skeleton import Skeleton, Snapshot
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 5
 """The number of nodes that a warning names."""
+_EVERYWHERE = {*DEFAULT_DOMAINS, "ai.onnx.ml"}
+"""The domains of operators that all builds of a runtime have, or none."""
 _MOST_TRIED = 1 << 22
 """The number of elements of an input up to which lengths that a solver found are tried."""
 
@@ -112,7 +113,7 @@ def _judged(conversion: Conversion, how: Comparing, options: Options, written: P
     verified: list[Verified] = []
     if options.verify_with:
         found = _verify(conversion, options, target_of_options(options))
-        if isinstance(found, str):
+        if not isinstance(found, _Verification):
             raise CompareError(f"the result cannot be verified with {options.verify_with}: {found}")
         verified, remarks, saturated = [found.verified], [*remarks, *found.remarks], saturated or found.saturated
     tried, untried = _try_where_installed(conversion, options, comparison)
@@ -230,56 +231,46 @@ def _try(conversion: Conversion, options: Options, target: Target) -> _Verificat
     if not is_light(_model_of(conversion.originals[0], options)[0]):
         return "the model is too large to be run as a whole without --verify-with"
     try:
-        found = _verify(conversion, options, target, only_plain=True)
-        if isinstance(found, str) and not _has_own_operators(conversion.result.proto):
-            _load(conversion, options, target)
-            return _Loaded(found)
-        return found
+        return _verify(conversion, options, target, is_asked_for=False)
     except CompareError as error:
         raise CompareError(f"{error} (--no-verify leaves out this run)") from None
 
 
 def _has_own_operators(model: ModelProto) -> bool:
-    """Whether nodes of the model have operators that neither ONNX nor onnxruntime defines, and no function of the model either."""
-    functions = {function.domain for function in model.functions}
-    known = {*ONNX_DOMAINS, *functions, DOMAIN}
-    return any(node.domain not in known for node, _ in nodes_with_opset(model))
+    """Whether nodes of the model have operators that are neither ONNX's own nor functions of the model: the runtime of a user may
+    have them, by a library or in another build, where the installed one has not.
+    """
+    functions = {(function.domain, function.name) for function in model.functions}
+    nodes = (node for node, _ in nodes_with_opset(model) if node.domain not in _EVERYWHERE)
+    return any((node.domain, node.op_type) not in functions for node in nodes)
 
 
-def _load(conversion: Conversion, options: Options, target: Target) -> None:
-    """Load the result in `target`. Raises CompareError where the runtime refuses it."""
-    from ..comparison.verification import usual_runs
-    from ..runtimes.verifying import require_loaded
-
-    original, file = _model_of(conversion.originals[0], options)
-    with usual_runs(original, conversion.result, options.samples, file) as (_, after, _):
-        require_loaded(target, after)
-
-
-def _verify(conversion: Conversion, options: Options, target: Target, only_plain: bool = False) -> _Verification | str:
+def _verify(conversion: Conversion, options: Options, target: Target, is_asked_for: bool = True) -> _Verification | _Loaded | str:
     """Run the result in `target`. Returns what was found, or why it cannot be run there: the original does not run in
-    onnxruntime, or, with `only_plain`, its inputs or outputs are not arrays of numbers.
+    onnxruntime, or, unless it `is_asked_for`, its inputs or outputs are not arrays of numbers, and then the result is only loaded.
 
-    Raises CompareError where the result does not run there, or gives other outputs.
+    Raises CompareError where the runtime refuses the result, or gives other outputs.
     """
     from ..comparison.runs import saturated_nodes
     from ..comparison.verification import usual_runs
-    from ..runtimes.verifying import bounds_of, is_plain, verify_in
+    from ..runtimes.verifying import bounds_of, is_plain, require_loaded, verify_in
 
     bounds = bounds_of(target.adapter, options.tolerance.rtol, options.tolerance.atol)
-    reason = ""
+    reason, is_loaded = "", not is_asked_for and not _has_own_operators(conversion.result.proto)
     for number, original in enumerate(conversion.originals):
         model, file = _model_of(original, options)
         with usual_runs(model, conversion.result, options.samples, file) as (before, after, runs):
+            if not isinstance(runs, str) and not is_asked_for and not all(map(is_plain, runs)):
+                runs = "its inputs or outputs are not arrays of numbers"
             if isinstance(runs, str):
                 reason = reason or runs
+                if is_loaded:
+                    require_loaded(target, after)
                 continue
-            if only_plain and not all(map(is_plain, runs)):
-                return "its inputs or outputs are not arrays of numbers"
             verified = verify_in(target, before, after, runs, bounds)
             remarks = [*_remarks_on_repairs(conversion, number, reason), *_remarks_on_rounding(conversion, verified)]
             return _Verification(verified, remarks, saturated_nodes(run.outputs for run in runs))
-    return reason
+    return _Loaded(reason) if is_loaded else reason
 
 
 def _compared(

@@ -222,8 +222,10 @@ def repeat_by_concat(node: Node) -> None:
     """
     value, repeats = node.input(0), node.constant(1)
     axes = node.constant(2) if node.opset < 6 else None
-    if repeats is None or (axes is None and node.opset < 6):
+    if repeats is None:
         raise Unconvertible(f"the repeats '{node.input(1)}' are computed at run time", "make them a constant")
+    if axes is None and node.opset < 6:
+        raise Unconvertible(f"the axes '{node.input(2)}' are computed at run time", "make them a constant")
     places = range(repeats.size) if axes is None else axes.astype(int).reshape(-1).tolist()
     for axis, count in reversed(list(zip(places, repeats.astype(int).reshape(-1).tolist(), strict=True))):
         if not 0 < count <= _MOST_TURNS:

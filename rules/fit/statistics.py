@@ -49,24 +49,12 @@ def largest_of_the_image(node: Node) -> None:
 @express("ReduceMean", opset=13, exact=False, sums=True)
 def pool_of_an_axis(node: Node) -> None:
     """A mean over the last axis, or all axes behind one, becomes a GlobalAveragePool between Reshapes."""
-    _pool_rows(node, "GlobalAveragePool")
-
-
-@express("ReduceMax", opset=13)
-def largest_of_an_axis(node: Node) -> None:
-    """A maximum over the last axis, or all axes behind one, becomes a GlobalMaxPool between Reshapes."""
-    if node.need_elem_type() in _FLOATS:
-        _pool_rows(node, "GlobalMaxPool")
-
-
-def _pool_rows(node: Node, pool: str) -> None:
-    """Write a reduction of the last axes, but not of the first, as a pool of as many rows as there are other elements."""
     axes, shape = reduced_axes(node), node.need_shape()
     if not axes or axes != list(range(axes[0], len(shape))) or axes[0] == 0 or 0 in shape:
         return
     op = node.op
     image = op.Reshape(node.input(0), op.int64([1, prod(shape[: axes[0]]), 1, prod(shape[axes[0] :])]))
-    node.become.Reshape(getattr(op, pool)(image), op.int64([*node.need_shape(node.output(0))]))
+    node.become.Reshape(op.GlobalAveragePool(image), op.int64([*node.need_shape(node.output(0))]))
 
 
 @express(("ReduceMean", "ReduceSum"), opset=13, exact=False, sums=True, listed="Conv")
@@ -196,7 +184,7 @@ def pool_with_one_window(node: Node) -> None:
 
 
 _FEW_PIXELS = 256
-"""The number of pixels from which on an average over the whole image takes averages of windows first."""
+"""The number of pixels up to which an average over the whole image is taken at once."""
 _WINDOWS = (2, 3, 5, 7)
 """The sizes of these windows."""
 

@@ -1,6 +1,6 @@
-"""Operators with windows in terms of the elements that the windows see.
+"""Convolutions as products with the elements that their windows see, and blocks of pixels as convolutions.
 
-https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__MaxPool.html
+https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from ...rewriter.graph.node import Node
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _MOST_PLACES = 2**18
-"""The number of places from which the elements of windows may be gathered."""
-_LONGEST_WINDOW = 16
-"""The number of slices along an axis of which the largest elements may be taken."""
+"""The most places from which the elements of windows are gathered."""
 
 
 class _Windows(NamedTuple):
-    """Where the windows of a Conv or a pool stand in their data, with a value for each spatial axis."""
+    """Where the windows of a Conv stand in its data, with a value for each spatial axis."""
 
     kernel: Sequence[int]
     strides: Sequence[int]
@@ -49,7 +47,7 @@ def product_with_gathered_windows(node: Node) -> None:
     if windows is None or 0 in (*shape, *weights, *result) or node.need_elem_type() not in _FLOATS:
         return
     taps, count = prod(windows.kernel), prod(result[2:])
-    if taps * count > _MOST_PLACES or weights[1] * group != shape[1] or group > count == 1:
+    if taps * count > _MOST_PLACES or weights[1] * group != shape[1] or (group > 1 and count == 1):
         return  # one window of each group, as for a mean, has shorter forms
     op, (batch, channels), outputs = node.op, shape[:2], weights[0]
     sizes, value = _padded_sizes(shape[2:], windows.pads), node.input(0)
@@ -85,38 +83,12 @@ def _places(windows: _Windows, sizes: Sequence[int], counts: Sequence[int]) -> n
     return found.reshape(prod(windows.kernel), prod(counts))
 
 
-@express("MaxPool", opset=13, listed="Max")
-def largest_of_slices(node: Node) -> None:
-    """Along one axis after the other, the largest of as many slices as the window is long, each in the steps of the windows."""
-    lengths, counts = node.need_shape()[2:], node.need_shape(node.output(0))[2:]
-    windows = _windows(node, node.attr("kernel_shape"))
-    if windows is None or any(windows.pads) or node.has_output(1) or 0 in counts or node.opset < 10:
-        return
-    if max(windows.kernel) > _LONGEST_WINDOW or prod(windows.kernel) == 1:
-        return
-    op, value = node.op, node.input(0)
-    rows = zip(lengths, counts, windows.kernel, windows.strides, windows.dilations, strict=True)
-    for axis, (length, count, size, stride, step) in enumerate(rows, 2):
-        if (length, size) == (count, 1):
-            continue
-        starts = [place * step for place in range(size)]
-        slices = [_slice(node, value, axis, start, start + (count - 1) * stride + 1, stride) for start in starts]
-        value = op.Max(*slices) if size > 1 else slices[0]
-    node.give(value)
-
-
-def _slice(node: Node, value: str, axis: int, start: int, end: int, stride: int) -> str:
-    """The elements of `value` along an axis from `start` to `end`, in steps of `stride`."""
-    bounds = [node.op.int64([number]) for number in (start, end, axis)]
-    return node.op.Slice(value, *bounds, *([node.op.int64([stride])] if stride > 1 else []))
-
-
 @express("DepthToSpace", opset=13, exact=False, sums=True, zeros=True, listed="ConvTranspose")
 def transposed_convolution_of_single_pixels(node: Node) -> None:
     """A ConvTranspose puts each channel at its place in the blocks, by weights of which one is 1 for each, and the others 0."""
     size, (_, depth) = node.attr("blocksize"), node.need_shape(0)[:2]
     places = _block_places(depth // size**2, size, node.attr("mode", "DCR") == "CRD")
-    if _is_stored(node, depth * depth):
+    if _may_be_stored(node, depth * depth):
         weights = np.zeros([depth, depth // size**2, size, size])
         weights[(np.arange(depth), *places)] = 1
         stored = node.op.const(weights, node.need_elem_type())
@@ -128,7 +100,7 @@ def convolution_of_single_pixels_of_blocks(node: Node) -> None:
     """A Conv takes each pixel of the blocks to a channel, by weights of which one is 1 for each, and the others 0."""
     size, (_, channels) = node.attr("blocksize"), node.need_shape(0)[:2]
     depth = channels * size**2
-    if _is_stored(node, depth * depth):
+    if _may_be_stored(node, depth * depth):
         weights = np.zeros([depth, channels, size, size])
         weights[(np.arange(depth), *_block_places(channels, size, is_column_first=False))] = 1
         stored = node.op.const(weights, node.need_elem_type())
@@ -139,7 +111,7 @@ _MOST_WEIGHTS = 2**20
 """The number of weights that may be stored for moving pixels."""
 
 
-def _is_stored(node: Node, count: int) -> bool:
+def _may_be_stored(node: Node, count: int) -> bool:
     """Whether so many weights may be stored for a node of floats that a convolution takes."""
     return (
         count <= _MOST_WEIGHTS and 0 not in node.need_shape(0) and node.need_elem_type() in (TensorProto.FLOAT, TensorProto.FLOAT16)

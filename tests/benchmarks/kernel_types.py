@@ -179,7 +179,8 @@ def _types_of(op_type: str, version: int, found: Mapping[int, Sequence[bool]], t
     """The right side of `type` for one version in one release; "" where it takes all usual types, None where no model loads."""
     around = {minor} if minor in found else {max(m for m in found if m < minor), min(m for m in found if m > minor)}
     mine = [(number, trial.dtype) for number, trial in enumerate(tried) if (trial.op_type, trial.version) == (op_type, version)]
-    taken = set.intersection(*({dtype for number, dtype in mine if found[m][number]} for m in around))
+    loading = [{dtype for number, dtype in mine if found[m][number]} for m in around]
+    taken = set.intersection(*filter(None, loading)) if any(loading) else set()  # an older release may not read the opset at all
     name = parameter(op_type)
     if not taken or not name:
         return None

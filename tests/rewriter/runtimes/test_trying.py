@@ -78,8 +78,10 @@ def test_a_result_that_it_loads_is_not_refused_because_the_original_does_not_run
     assert "loaded here, and not run: onnxruntime cannot run the original" in promise
 
 
-def test_operators_of_a_domain_of_ones_own_are_not_loaded() -> None:
-    text = '<ir_version: 8, opset_import: ["" : 13, "own" : 1]> g (float[2] x) => (float[2] y) { y = own.Op(x) }'
+@pytest.mark.parametrize("function", ["", ' <domain: "own", opset_import: ["" : 13]> f (a) => (r) { r = Neg(a) }'])
+def test_operators_of_a_domain_of_ones_own_are_not_loaded(function: str) -> None:
+    head = '<ir_version: 8, opset_import: ["" : 13, "own" : 1]> g (float[2] x) => (float[2] y) '
+    text = f"{head}{{ h = own.f(x) y = own.Op(h) }}{function}" if function else f"{head}{{ y = own.Op(x) }}"
     (promise,) = convert_version(onnx.parser.parse_model(text), compare="off", options=HERE).report.untried
     assert "not tried here: onnxruntime cannot run the original" in promise
 

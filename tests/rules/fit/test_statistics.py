@@ -127,20 +127,6 @@ REWRITES = [
         """,
     ),
     (
-        "statistics.largest_of_an_axis",
-        ["GlobalMaxPool", "Reshape"],
-        "",
-        "g (float[2,3,4,2] x) => (float[2,3,4,1] y) { y = ReduceMax<axes = [-1]>(x) }",
-        """
-            <int64[4] v1 = {1,24,1,2}, int64[4] v4 = {2,3,4,1}>
-            {
-             v2 = Reshape (x, v1)
-             v3 = GlobalMaxPool (v2)
-             y = Reshape (v3, v4)
-            }
-        """,
-    ),
-    (
         "statistics.convolution_over_the_channels",
         ["Conv", "Reshape"],
         "",

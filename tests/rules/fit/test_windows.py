@@ -1,4 +1,4 @@
-"""The elements that windows see: what is written for convolutions and pools, and what is refused."""
+"""Windows and blocks: what is written for them, and what is refused."""
 
 from __future__ import annotations
 
@@ -22,19 +22,6 @@ REWRITES = [
             {
              padded = Pad (x, pads) gathered = Gather <axis = 2> (padded, places) windows = Reshape (gathered, seen)
              kernel = Reshape (w, matrix) product = MatMul (kernel, windows) bias = Reshape (b, column) y = Add (product, bias)
-            }
-        """,
-    ),
-    (
-        "windows.largest_of_slices",
-        ["Max", "Slice"],
-        "",
-        "g (float[1,1,5,4] x) => (float[1,1,2,4] y) { y = MaxPool<kernel_shape = [2,1], strides = [2,1]>(x) }",
-        """
-            <int64[1] v0 = {0}, int64[1] v3 = {3}, int64[1] v2 = {2}, int64[1] v1 = {1}, int64[1] v4 = {4}>
-            {
-             even = Slice (x, v0, v3, v2, v2) odd = Slice (x, v1, v4, v2, v2)
-             y = Max (even, odd)
             }
         """,
     ),
@@ -90,15 +77,6 @@ def test_products_are_the_convolution(data: tuple[int, ...], weights: tuple[int,
 
 
 @pytest.mark.parametrize(
-    "pool", ["kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1]", "kernel_shape = [1,3], dilations = [1,2]"]
-)
-def test_slices_have_the_largest_elements(pool: str, tmp_path: Path) -> None:
-    text = f"g (float[2,3,7,6] x) => (float[2,3,?,?] y) {{ y = MaxPool<{pool}>(x) }}"
-    feeds = {"x": np.random.default_rng(5).standard_normal((2, 3, 7, 6)).astype(np.float32)}
-    assert "Max" in same_as_written(tmp_path, ["Max", "Slice", "Pad"], text, feeds)
-
-
-@pytest.mark.parametrize(
     ("node", "allowed"),
     [
         ('DepthToSpace<blocksize = 3, mode = "CRD">', "ConvTranspose"),
@@ -113,10 +91,6 @@ def test_blocks_keep_their_order(node: str, allowed: str, tmp_path: Path) -> Non
 
 
 REFUSED = {
-    "an index of the largest": (
-        ["Max", "Slice"],
-        "g (float[1,1,4,4] x) => (float[1,1,3,3] y, int64[1,1,3,3] i) { y, i = MaxPool<kernel_shape = [2,2]>(x) }",
-    ),
     "integers in blocks": (["Conv"], "g (int8[1,1,4,4] x) => (int8[1,4,2,2] y) { y = SpaceToDepth<blocksize = 2>(x) }"),
     "doubles in blocks": (["ConvTranspose"], "g (double[1,4,2,2] x) => (double[1,1,4,4] y) { y = DepthToSpace<blocksize = 2>(x) }"),
     "an open length": (PRODUCTS, "g (float[1,1,n] x, float[1,1,2] w) => (float[1,1,m] y) { y = Conv(x, w) }"),
