@@ -58,9 +58,7 @@ def ratio_to_input(node: Node) -> None:
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
-    """The ratio of a Dropout that does not train becomes an attribute, and its mask all true. One that trains, or may train, is
-    written out.
-    """
+    """The ratio of a Dropout that does not train becomes an attribute, its mask all true; one that may train is written out."""
     op = node.op
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):

@@ -91,7 +91,8 @@ def test_nothing_touches_what_nobody_has_read(op_type: str, monkeypatch: pytest.
             continue
         results = [simplify(proto), convert_version(proto, opset)]
         if 7 <= opset <= 25:
-            results.append(convert_version(proto, opset, options=Options(for_runtimes=["onnxruntime"])))
+            unrun = Options(for_runtimes=["onnxruntime"], verify=False)  # which lacks kernels for some of them
+            results.append(convert_version(proto, opset, options=unrun))
         for result in results:
             assert [node.SerializeToString() for node in result.model.graph.node] == nodes
             assert result.model.opset_import == proto.opset_import
