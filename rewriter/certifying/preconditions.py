@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs
 
 from ..onnx_model.all_nodes import nodes_with_opset
 from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
-from ..onnx_model.protos import default_opset, subgraphs
+from ..onnx_model.protos import default_opset
+from ..structure.survey import all_graphs, all_tensors
 from .model_reader import has_odd_counter
 
 _RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
 """What the domains of operators begin with that onnxruntime defines."""
 _SCAN_WITHOUT_BATCH = 9
 """The opset from which on a Scan takes no batch, and runtimes run none without a turn."""
-_ODD_BOOL = "a stored bool is neither 0 nor 1"
 
 
 def obstacle(original: ModelProto, result: ModelProto) -> str:
@@ -32,36 +32,19 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
     yield _function_of_another_opset(model)
     if has_odd_counter(model):
         yield "a Loop declares another type of its counter or condition than Loop has"
-    if (default_opset(model.opset_import) or 0) < _SCAN_WITHOUT_BATCH and any(map(_is_scan, _nodes(model))):
+    if any(opset < _SCAN_WITHOUT_BATCH and _is_scan(node) for node, opset in nodes_with_opset(model)):
         yield "a Scan of opset 8 gives other shapes in no turn"
-    if any(_is_odd_bool(attribute.t) for node in _nodes(model) for attribute in node.attribute):
-        yield _ODD_BOOL
-    graphs = [*_graphs(model)]
-    for body in (*graphs, *model.functions):
-        if _has_repetition([node.name for node in body.node if node.name]):
+    if any(map(_is_odd_bool, all_tensors(model))):
+        yield "a stored bool is neither 0 nor 1"
+    for graph in all_graphs(model):
+        if _has_repetition([node.name for node in graph.node if node.name]):
             yield "two nodes of a graph have one name"
-    for graph in graphs:
-        stored = [tensor.name for tensor in graph.initializer]
-        if _has_repetition(stored):
-            yield "two initializers have one name"
-        if graph is not model.graph and not {value.name for value in graph.input}.isdisjoint(stored):
-            yield "a body has an initializer in the place of an input"
-        if any(map(_is_odd_bool, graph.initializer)):
-            yield _ODD_BOOL
-
-
-def _graphs(model: ModelProto) -> Iterator[GraphProto]:
-    """The graphs of the model and of its nodes at any depth. Functions have none of their own, but their nodes do."""
-    yield model.graph
-    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
-    while waiting:
-        for _, graph in subgraphs(waiting.pop()):
-            yield graph
-            waiting += graph.node
-
-
-def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    return (node for node, _ in nodes_with_opset(model))
+        if isinstance(graph, GraphProto):
+            stored = [tensor.name for tensor in graph.initializer]
+            if _has_repetition(stored):
+                yield "two initializers have one name"
+            if graph is not model.graph and not {value.name for value in graph.input}.isdisjoint(stored):
+                yield "a body has an initializer in the place of an input"
 
 
 def _is_scan(node: NodeProto) -> bool:
@@ -74,7 +57,7 @@ def _is_odd_bool(tensor: TensorProto) -> bool:
     return not stored <= {0, 1}
 
 
-def _has_repetition(names: list[str]) -> bool:
+def _has_repetition(names: Sequence[str]) -> bool:
     return len({*names}) < len(names)
 
 

@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Gemm.html, https://onnx.ai/onnx/operators/o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -215,6 +216,53 @@ def _stand_side_by_side(node: Node, kernel: tuple[int, ...]) -> bool:
         node.attr("group", 1) == 1 and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID") and not any(node.attr("pads", []))
     )
     return is_dense and is_plain and node.attr("strides", ones) == [*kernel]
+
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+_MOST_PLACES = 2**18
+"""The most places from which the elements of windows are gathered."""
+
+
+@express("Conv", opset=13, exact=False, sums=True, listed="Gather")
+def product_with_gathered_windows(node: Node) -> None:
+    """The elements that each window sees are gathered, and the kernel, as a matrix, is multiplied by them."""
+    shape, weights, result = node.need_shape(0), node.need_shape(1), node.need_shape(node.output(0))
+    if node.attr("auto_pad", "NOTSET") not in ("NOTSET", "VALID") or 0 in (*shape, *weights, *result):
+        return
+    kernel, counts, group = weights[2:], result[2:], node.attr("group", 1)
+    taps, count = prod(kernel), prod(counts)
+    if node.need_elem_type() not in _FLOATS or taps * count > _MOST_PLACES or weights[1] * group != shape[1]:
+        return
+    if group > 1 and count == 1:  # one window of each group, as for a mean, has shorter forms
+        return
+    op, value, pads = node.op, node.input(0), np.array(node.attr("pads", [0] * 2 * len(kernel))).reshape(2, -1)
+    sizes = (shape[2:] + pads.sum(axis=0)).tolist()
+    if pads.any():
+        value = op.Pad(value, op.int64([0, 0, *pads[0], 0, 0, *pads[1]]))
+    if len(sizes) > 1:
+        value = op.Reshape(value, op.int64([*shape[:2], prod(sizes)]))
+    seen = op.Gather(value, op.int64(_places(node, kernel, sizes, counts)), axis=2)
+    several, rows = ([group] if group > 1 else []), weights[1] * taps
+    seen = op.Reshape(seen, op.int64([shape[0], *several, rows, count]))
+    matrix = op.Reshape(node.input(1), op.int64([*several, weights[0] // group, rows]))
+    product = op.Reshape(op.MatMul(matrix, seen), op.int64([*result]))
+    if node.has_input(2):
+        product = op.Add(product, op.Reshape(node.input(2), op.int64([weights[0], *[1] * len(sizes)])))
+    node.give(product)
+
+
+def _places(node: Node, kernel: Sequence[int], sizes: Sequence[int], counts: Sequence[int]) -> np.ndarray:
+    """For each element of the windows of a Conv, and each of their places, of which there are `counts`, where that is in flattened
+    data of these sizes.
+    """
+    ones, found = [1] * len(sizes), np.zeros([1] * 2 * len(sizes), np.int64)
+    rows = zip(kernel, sizes, counts, node.attr("strides", ones), node.attr("dilations", ones), strict=True)
+    for axis, (length, size, count, stride, step) in enumerate(rows):
+        aligned = [*ones, *ones]
+        aligned[axis], aligned[len(sizes) + axis] = length, count
+        places = np.arange(length)[:, None] * step + np.arange(count) * stride
+        found = found * size + places.reshape(aligned)
+    return found.reshape(prod(kernel), prod(counts))
 
 
 @express("QLinearConv", opset=13, exact=False, steps=True)

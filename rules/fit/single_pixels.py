@@ -1,6 +1,8 @@
-"""Images with more pixels around them, or with fewer, by convolutions of each channel with a kernel of a single 1.
+"""Images with more pixels around them, or with fewer, and blocks of pixels that become channels, by convolutions whose kernels have
+a single 1 for each channel.
 
-https://onnx.ai/onnx/operators/onnx__Pad.html, https://onnx.ai/onnx/operators/onnx__Slice.html
+https://onnx.ai/onnx/operators/onnx__Pad.html, https://onnx.ai/onnx/operators/onnx__Slice.html,
+https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 """
 
 from __future__ import annotations
@@ -102,3 +104,42 @@ def _convolved(node: Node, value: str, window: Sequence[int] = (1, 1), place: Se
     kernel[:, :, place[0], place[1]] = 1
     weights = node.op.const(kernel, node.need_elem_type())
     return node.op.Conv(value, weights, group=channels, kernel_shape=[*window], **settings)
+
+
+_MOST_WEIGHTS = 2**20
+"""The number of weights that may be stored for blocks."""
+
+
+@express("DepthToSpace", opset=13, exact=False, sums=True, zeros=True, listed="ConvTranspose")
+def channels_into_blocks(node: Node) -> None:
+    """A ConvTranspose puts each channel at its place in the blocks, by weights of which one is 1 for each, and the others 0."""
+    size = node.attr("blocksize")
+    weights = _block_weights(node, node.need_dimension(1), size)
+    if weights:
+        node.become.ConvTranspose(node.input(0), weights, kernel_shape=[size, size], strides=[size, size])
+
+
+@express("SpaceToDepth", opset=13, exact=False, sums=True, zeros=True, listed="Conv")
+def blocks_into_channels(node: Node) -> None:
+    """A Conv takes each pixel of the blocks to a channel, by weights of which one is 1 for each, and the others 0."""
+    size = node.attr("blocksize")
+    weights = _block_weights(node, node.need_dimension(1) * size**2, size)
+    if weights:
+        node.become.Conv(node.input(0), weights, kernel_shape=[size, size], strides=[size, size])
+
+
+def _block_weights(node: Node, depth: int, size: int) -> str:
+    """The weights [depth, channels, size, size] that have a 1 for each of `depth` channels, where its pixel is in the blocks; ""
+    where they are too many, or a convolution does not take the type.
+    """
+    if depth**2 > _MOST_WEIGHTS or 0 in node.need_shape(0) or node.need_elem_type() not in _FLOATS:
+        return ""
+    channels, order = depth // size**2, np.arange(depth)
+    if node.attr("mode", "DCR") == "CRD":
+        places = np.unravel_index(order, [channels, size, size])
+    else:
+        row, column, channel = np.unravel_index(order, [size, size, channels])
+        places = (channel, row, column)
+    weights = np.zeros([depth, channels, size, size])
+    weights[(order, *places)] = 1
+    return node.op.const(weights, node.need_elem_type())

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fitting import Row, assert_fits, for_a_list, refused_for, same_as_written
-from helpers import model
+from helpers import convert_version, model, run
 from onnx import numpy_helper
 
 from split_rewrite import rewriter
 
+PRODUCTS = ["MatMul", "Gather", "Reshape", "Add", "Pad"]
 REWRITES = [
     (
         "products.matmul_and_add",
@@ -182,6 +183,20 @@ REWRITES = [
             y = Transpose <perm = [0, 2, 1]> (product)
         }""",
     ),
+    (
+        "products.product_with_gathered_windows",
+        PRODUCTS,
+        "",
+        "g (float[1,1,3] x, float[2,1,2] w, float[2] b) => (float[1,2,2] y) { y = Conv<pads = [1,0], strides = [2]>(x, w, b) }",
+        """
+            <int64[6] pads = {0,0,1,0,0,0}, int64[2,2] places = {0,2,1,3}, int64[3] seen = {1,2,2}, int64[2] matrix = {2,2},
+             int64[2] column = {2,1}>
+            {
+             padded = Pad (x, pads) gathered = Gather <axis = 2> (padded, places) windows = Reshape (gathered, seen)
+             kernel = Reshape (w, matrix) product = MatMul (kernel, windows) bias = Reshape (b, column) y = Add (product, bias)
+            }
+        """,
+    ),
 ]
 
 
@@ -252,3 +267,38 @@ def test_many_groups_and_computed_weights_stay_together(count: int, weights: str
     options = for_a_list(tmp_path, ["Conv", "Split", "Concat"], rules)
     with pytest.raises(rewriter.UnconvertibleError, match=rf"Conv 'y'.*group is {count}"):
         rewriter.convert_version(proto, 13, options=options)
+
+
+@pytest.mark.parametrize(
+    ("data", "weights", "settings"),
+    [
+        ((2, 4, 7, 6), (6, 4, 3, 2), "pads = [1,0,2,1], strides = [2,1], dilations = [1,2]"),
+        ((2, 4, 9), (6, 2, 3), "pads = [1,0], strides = [2], group = 2"),
+        ((1, 4, 9, 5, 4), (4, 1, 3, 2, 2), "group = 4"),
+        ((3, 2, 5, 5), (1, 2, 5, 5), 'auto_pad = "VALID"'),
+        ((1, 2, 4), (3, 2, 1), "strides = [3]"),
+    ],
+)
+def test_products_are_the_convolution(data: tuple[int, ...], weights: tuple[int, ...], settings: str, tmp_path: Path) -> None:
+    around = ",".join("?" * (len(data) - 2))
+    text = (
+        f"g (float{[*data]} x, float{[*weights]} w) => (float[{data[0]},{weights[0]},{around}] y) {{ y = Conv<{settings}>(x, w) }}"
+    )
+    proto = model(text, 13)
+    random = np.random.default_rng(5)
+    feeds = {name: random.integers(-9, 10, shape).astype(np.float32) for name, shape in (("x", data), ("w", weights))}
+    result = convert_version(proto, 13, options=for_a_list(tmp_path, PRODUCTS)).model
+    assert {node.op_type for node in result.graph.node} <= set(PRODUCTS)
+    np.testing.assert_array_equal(run(result, feeds)[0], run(proto, feeds)[0])  # small integers: no sum rounds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[1,1,n] x, float[1,1,2] w) => (float[1,1,m] y) { y = Conv(x, w) }",
+        "g (float[1,1,1000,1000] x, float[1,1,2,2] w) => (float[1,1,999,999] y) { y = Conv(x, w) }",
+    ],
+    ids=["an open length", "many windows"],
+)
+def test_windows_that_are_not_gathered(text: str, tmp_path: Path) -> None:
+    assert "Conv 'y' (main graph): NPU 1 does not allow it" in refused_for(tmp_path, PRODUCTS, model(text, 13))

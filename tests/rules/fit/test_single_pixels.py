@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fitting import Row, assert_fits, refused_for, same_as_written
-from helpers import model
+from fitting import Row, assert_fits, for_a_list, refused_for, same_as_written
+from helpers import convert_version, known, model, run
 
 RING = "[[rule]]\noperators = ['Conv']\nattr = { pads = [[0, 0, 0, 0], [1, 1, 1, 1]], kernel_shape = [[1, 1], [3, 3]], strides = [[1, 1], [2, 2]] }"
 REWRITES = [
@@ -50,6 +50,26 @@ REWRITES = [
              first = Conv <group: int = 1, kernel_shape: ints = [2, 3]> (x, v1)
              y = Conv <group: int = 1, kernel_shape: ints = [1, 2], strides: ints = [2, 1]> (first, v2)
             }
+        """,
+    ),
+    (
+        "single_pixels.channels_into_blocks",
+        ["ConvTranspose"],
+        "",
+        "g (float[1,4,2,3] x) => (float[1,1,4,6] y) { y = DepthToSpace<blocksize = 2>(x) }",
+        """
+            <float[4,1,2,2] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>
+            { y = ConvTranspose <kernel_shape = [2,2], strides = [2,2]> (x, w) }
+        """,
+    ),
+    (
+        "single_pixels.blocks_into_channels",
+        ["Conv"],
+        "",
+        "g (float[1,1,4,6] x) => (float[1,4,2,3] y) { y = SpaceToDepth<blocksize = 2>(x) }",
+        """
+            <float[4,1,2,2] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>
+            { y = Conv <kernel_shape = [2,2], strides = [2,2]> (x, w) }
         """,
     ),
 ]
@@ -134,3 +154,40 @@ def test_a_window_longer_than_its_data_is_refused(node: str, tmp_path: Path) -> 
     ones = ",".join(["1"] * 36)
     text = f"g (float[1,1,4,4] x) => (float[1,1,a,b] y) <float[1,1,6,6] w = {{{ones}}}> {{ y = {node} }}"
     assert "does not allow it" in refused_for(tmp_path, ["Conv", "Add", "Slice"], model(text, 13), RING)
+
+
+@pytest.mark.parametrize(
+    ("node", "allowed"),
+    [
+        ('DepthToSpace<blocksize = 3, mode = "CRD">', "ConvTranspose"),
+        ("DepthToSpace<blocksize = 3>", "ConvTranspose"),
+        ("SpaceToDepth<blocksize = 2>", "Conv"),
+    ],
+)
+def test_blocks_keep_their_order(node: str, allowed: str, tmp_path: Path) -> None:
+    text = f"g (float[2,18,4,6] x) => (float[?,?,?,?] y) {{ y = {node}(x) }}"
+    feeds = {"x": np.random.default_rng(5).standard_normal((2, 18, 4, 6)).astype(np.float32)}
+    assert same_as_written(tmp_path, [allowed], text, feeds) == [allowed]
+
+
+@pytest.mark.skipif(not known(28), reason="onnx has no opset 28")
+def test_blocks_of_opset_28_keep_their_order(tmp_path: Path) -> None:
+    """SpaceToDepth has the mode CRD from there on: the channels of each block follow each other."""
+    proto = model('g (float[2,3,4,6] x) => (float[2,12,2,3] y) { y = SpaceToDepth<blocksize = 2, mode = "CRD">(x) }', 28)
+    result = convert_version(proto, None, options=for_a_list(tmp_path, ["Conv"])).model
+    x = np.random.default_rng(5).standard_normal((2, 3, 4, 6)).astype(np.float32)
+    wanted = x.reshape(2, 3, 2, 2, 3, 2).transpose(0, 1, 3, 5, 2, 4).reshape(2, 12, 2, 3)
+    assert [node.op_type for node in result.graph.node] == ["Conv"]
+    np.testing.assert_array_equal(run(result, {"x": x})[0], wanted)
+
+
+@pytest.mark.parametrize(
+    ("node", "allowed", "message"),
+    [
+        ("int8[1,1,4,4] x) => (int8[1,4,2,2] y) { y = SpaceToDepth<blocksize = 2>(x) }", "Conv", "SpaceToDepth 'y'"),
+        ("double[1,4,2,2] x) => (double[1,1,4,4] y) { y = DepthToSpace<blocksize = 2>(x) }", "ConvTranspose", "DepthToSpace 'y'"),
+    ],
+    ids=["integers", "doubles"],
+)
+def test_blocks_of_other_types_are_refused(node: str, allowed: str, message: str, tmp_path: Path) -> None:
+    assert f"{message} (main graph): NPU 1 does not allow it" in refused_for(tmp_path, [allowed], model(f"g ({node}", 13))
