@@ -21,6 +21,8 @@ from ..runtimes.runtime import dotted
 
 _NAME = re.compile(r"\{(\w+)\}")
 _VERSION = re.compile(r"-\d+$")
+_ONLY_A_TARGET = re.compile(r"(?:(?:-t|--for) \S+ ?)*")
+"""Options that name nothing but an opset and a runtime."""
 _LOWEST = 1
 _INSTALLED = "onnxruntime"
 """The runtime that stands for its installed release, where no other is named."""
@@ -64,17 +66,23 @@ def tried(remedy: Remedy, model: str) -> Remedy:
         report = driver.dry_run(model, target, options=options).report
     except (SplitRewriteError, RecursionError, OSError) as error:
         return remedy._replace(works=False, refusal=status_and_line(error)[1].splitlines()[0])
-    refusal = str(report.blockers[0]) if report.blockers else _idle(report, options)
+    refusal = str(report.blockers[0]) if report.blockers else _idle(report, remedy, options)
     return remedy._replace(works=not refusal, refusal=refusal)
 
 
-def _idle(report: Report, options: Options) -> str:
-    """What a dry run for the installed onnxruntime says that changes nothing: another release wrote the message. "" else."""
+def _idle(report: Report, remedy: Remedy, options: Options) -> str:
+    """Why a command for a target does not help: it changes nothing of the model that the message is about; "" where it does."""
     changed = report.changes or report.remarks or report.source_opset != report.target_opset
-    demands = demands_of(options.for_runtimes) if list(options.for_runtimes) == [_INSTALLED] else None
-    if changed or demands is None or (demands.ir_max is not None and demands.ir_max < report.source_ir_version):
+    if changed or not _ONLY_A_TARGET.fullmatch(remedy.options):
         return ""
-    return f"{demands.titles} takes the model as it is; name the release that wrote the message, as in --for {_INSTALLED}-N"
+    demands = demands_of(options.for_runtimes)
+    if demands is None:
+        return "it changes nothing of the model"
+    if demands.ir_max is not None and demands.ir_max < report.source_ir_version:
+        return ""
+    if list(options.for_runtimes) == [_INSTALLED]:
+        return f"{demands.titles} takes the model as it is; name the release that wrote the message, as in --for {_INSTALLED}-N"
+    return f"it changes nothing of the model: what is known of {demands.titles} does not tell why it is refused"
 
 
 def attempts(remedy: Remedy, model: str, declared: int) -> Iterator[Remedy]:
@@ -103,6 +111,8 @@ def _parsed(options: str) -> tuple[int | None, Options]:
             given["for_runtimes"] = [next(words)]
         elif word == "--standard":
             given["standard"] = True
+        elif word == "--static":
+            given["static"] = True
         elif word in ("--ir-version", "--assume-opset", "--ml-opset"):
             given[word[2:].replace("-", "_")] = int(next(words))
         else:

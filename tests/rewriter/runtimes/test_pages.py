@@ -34,7 +34,7 @@ def test_a_page_says_what_the_model_needs_and_how_that_is_known() -> None:
     assert "\n- fixed shapes of all nodes: `--overwrite-input-shape` sets those that are open\n" in found["qnn.md"]
     assert "\nNothing is known beside the tables; whether it takes open shapes is stated nowhere.\n" in found["hailo.md"]
     rows = {row.split("](")[0]: row.rpartition(" | ")[2] for row in found["index.md"].splitlines() if row.startswith("| [")}
-    assert (rows["| [OpenVINO"], rows["| [NVIDIA TensorRT"], rows["| [Unity Sentis"]) == (
+    assert (rows["| [OpenVINO"], rows["| [NVIDIA TensorRT"], rows["| [Hailo Dataflow Compiler"]) == (
         "tried |",
         "by source |",
         "by documentation |",

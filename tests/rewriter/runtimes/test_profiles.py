@@ -295,3 +295,11 @@ def _keeps_to(mine: AllowedList, other: AllowedList) -> bool:
     operators = other.operators is None or (mine.operators is not None and mine.operators <= other.operators)
     rules = all(rule in mine.rules[name] for name in other.rules for rule in other.rules[name])
     return operators and rules and all(rule in mine.every for rule in other.every)
+
+
+@pytest.mark.parametrize("name", sorted(known_runtimes()))
+def test_a_list_has_what_no_runtime_lacks(name: str) -> None:
+    """A source may keep the simplest operators apart from the others, and a list that was read from it then lacks them."""
+    lists = [facts.allowed for facts in known_runtimes()[name].releases if facts.allowed is not None]
+    for operators in (one.operators for one in lists if one.operators is not None):
+        assert operators >= {"Add", "Mul", "Relu", "Conv"}
