@@ -34,7 +34,7 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
         yield "a Loop declares another type of its counter or condition than Loop has"
     if any(opset < _SCAN_WITHOUT_BATCH and _is_scan(node) for node, opset in nodes_with_opset(model)):
         yield "a Scan of opset 8 gives other shapes in no turn"
-    if any(map(_is_odd_bool, all_tensors(model))):
+    if any(map(_is_odd_bool, (*all_tensors(model), *_sparse_values(model)))):
         yield "a stored bool is neither 0 nor 1"
     for graph in all_graphs(model):
         if _has_repetition([node.name for node in graph.node if node.name]):
@@ -49,6 +49,14 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
 
 def _is_scan(node: NodeProto) -> bool:
     return node.op_type == "Scan" and node.domain in DEFAULT_DOMAINS
+
+
+def _sparse_values(model: ModelProto) -> Iterator[TensorProto]:
+    """What is stored of sparse tensors."""
+    for graph in all_graphs(model):
+        yield from (each.values for each in (graph.sparse_initializer if isinstance(graph, GraphProto) else ()))
+        for attribute in (attribute for node in graph.node for attribute in node.attribute):
+            yield from (each.values for each in (attribute.sparse_tensor, *attribute.sparse_tensors))
 
 
 def _is_odd_bool(tensor: TensorProto) -> bool:

@@ -195,6 +195,8 @@ def cast(call: Call) -> list[Value]:
     tensor = call.tensor(0)
     kind = call.tensor(1).elem_type if call.op_type == "CastLike" else call.attr("to")
     given = tensor.elem_type
+    if any(call.attr(word) is not None for word in ("saturate", "round_mode")):
+        raise NotModelledError("a word of its is for 8-bit floats, and runtimes refuse it for others")
     if given == kind:
         return [tensor]
     if given not in _PLAIN or kind not in _PLAIN:

@@ -79,8 +79,15 @@ def test_a_bool_that_is_neither_0_nor_1(data: dict[str, object]) -> None:
     model = onnx.parser.parse_model(PLAIN)
     model.graph.initializer.append(onnx.TensorProto(name="v", data_type=onnx.TensorProto.BOOL, dims=[1], **data))
     assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
-    constant = onnx.helper.make_node("Constant", [], ["v"], value=model.graph.initializer.pop())
+    stored = model.graph.initializer.pop()
+    constant = onnx.helper.make_node("Constant", [], ["v"], value=stored)
     model.graph.node.append(constant)
+    assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
+    sparse = onnx.helper.make_sparse_tensor(stored, onnx.helper.make_tensor("i", onnx.TensorProto.INT64, [1], [0]), [3])
+    model.graph.node[-1].CopyFrom(onnx.helper.make_node("Constant", [], ["v"], sparse_value=sparse))
+    assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
+    del model.graph.node[-1]
+    model.graph.sparse_initializer.append(sparse)
     assert obstacle(model, model) == "a stored bool is neither 0 nor 1"
 
 

@@ -649,6 +649,10 @@ FALSE = {
         HEAD.replace("17", "25") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7>(X) }",
         HEAD.replace("17", "25") + 'g (float[N] X) => (int64[N] y) { y = Cast<to = 7, round_mode = "foo">(X) }',
     ),
+    "a word of Cast for 8-bit floats, where there are none": (
+        HEAD.replace("17", "21") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7>(X) }",
+        HEAD.replace("17", "21") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7, saturate = 0>(X) }",
+    ),
     "a word that no operator knows": (
         HEAD.replace("17", "20") + "g (float[N] X) => (float[N] y) { y = Identity(X) }",
         HEAD.replace("17", "20") + 'g (float[N] X) => (float[N] y) { u = Gelu<approximate = "foo">(X) y = Identity(X) }',
