@@ -11,14 +11,13 @@ The column `work` of `opsets/facts.txt` says for which operators this is right. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
 from ..opsets import facts
-from ..opsets.delta import Delta
 from ..opsets.facts import Kind, Work
 from ..opsets.transitions import OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
@@ -37,6 +36,10 @@ _FLOATS_IN_FLOAT = frozenset(
 """The floating-point types whose values float32 holds."""
 _PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "uint64", "float16")
 """The wider types in the order in which they are tried: first those for which runtimes have kernels."""
+
+
+def _takes_all(_: str) -> bool:
+    return True
 
 
 def holds(wide: str, narrow: str) -> bool:
@@ -67,26 +70,23 @@ class _Slot:
     """The element type of the value, as schemas write it."""
 
 
-def put_between_casts(node: Task, wrong: list[str], delta: Delta) -> bool:
-    """Wrap `node` in Casts, so that the values `wrong`, whose types the target does not accept, have types that it accepts.
+def put_between_casts(node: Task, wrong: list[str], schema: OpSchema, takes: Callable[[str], bool] = _takes_all) -> bool:
+    """Wrap `node` in Casts, so that the values `wrong`, whose types are not accepted, have types that are: of those of `schema`,
+    those that the runtime takes.
 
-    Returns whether the result is exact. Raises Unconvertible where no type is known to be right.
+    Returns whether the result is exact. Raises Unconvertible where no type is known to be right; the node is then as before.
     """
     if node.op_type == "ConstantOfShape":
-        _cast_filling(node, delta)
+        _cast_filling(node, schema, takes)
         return True
-    exact = True
-    for slots, allowed in _groups(node, delta.target):
-        if not any(slot.name in wrong for slot in slots):
-            continue
-        wide = _choose(node, slots, allowed, delta)
-        exact &= _is_exact(node.op_type, slots)
+    groups = [(slots, kinds) for slots, kinds in _groups(node, schema, takes) if any(slot.name in wrong for slot in slots)]
+    for slots, wide in [(slots, _choose(node, slots, kinds, schema)) for slots, kinds in groups]:
         _cast_around(node, slots, wide)
-    return exact
+    return all(_is_exact(node.op_type, slots) for slots, _ in groups)
 
 
-def _groups(node: Task, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
-    """The values of `node` in groups that must have the same type, each group with the element types that the schema allows."""
+def _groups(node: Task, schema: OpSchema, takes: Callable[[str], bool]) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
+    """The values of `node` in groups that must have the same type, each group with the element types that are accepted."""
     found: dict[str, tuple[list[_Slot], frozenset[str]]] = {}
     for is_input, names, parameters in ((True, node.inputs, schema.inputs), (False, node.outputs, schema.outputs)):
         for index, name in enumerate(names):
@@ -95,7 +95,8 @@ def _groups(node: Task, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozens
             parameter = parameters[min(index, len(parameters) - 1)]
             alone = not parameter.is_homogeneous or "(" in parameter.type_str
             key = f"{is_input} {index}" if alone else parameter.type_str
-            types = frozenset(kind[7:-1] for kind in parameter.types if kind.startswith("tensor("))
+            tensors = (kind[7:-1] for kind in parameter.types if kind.startswith("tensor("))
+            types = frozenset(filter(takes, tensors))
             slots, _ = found.setdefault(key, ([], types))
             slots.append(_Slot(name, index, is_input, _element_type(node, name, slots)))
     yield from found.values()
@@ -109,7 +110,7 @@ def _element_type(node: Task, name: str, tied: list[_Slot]) -> str:
     return kind[7:-1] if kind is not None and kind.startswith("tensor(") else kind or "?"
 
 
-def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], delta: Delta) -> str:
+def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], schema: OpSchema) -> str:
     """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
@@ -120,7 +121,7 @@ def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], delta: Delt
         if work is not None and wide in allowed and all(_may_work_in(wide, kind, work) for kind in kinds):
             return wide
     raise Unconvertible(
-        f"{node.op_type} of opset {delta.target.since_version} does not take {', '.join(kinds)} ('{slots[0].name}')",
+        f"{node.op_type} of opset {schema.since_version} does not take {', '.join(kinds)} ('{slots[0].name}')",
         "choose a newer target" if "(" in slots[0].kind else "cast the model to another type, or choose a newer target",
     )
 
@@ -227,13 +228,15 @@ def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
     return kind
 
 
-def _cast_filling(node: Task, delta: Delta) -> None:
+def _cast_filling(node: Task, schema: OpSchema, takes: Callable[[str], bool]) -> None:
     """Let a ConstantOfShape fill with a value of a wider type, and cast the result to the type that it does not accept."""
     value = node.attr("value")
     kind = TensorProto.DataType.Name(value.data_type).lower()
     _require_castable(node, [kind])
-    allowed = {kind[7:-1] for kind in delta.target.outputs[0].types}
-    wide = next(wide for wide in _PREFERRED if wide in allowed and holds(wide, kind))
+    allowed = {kind[7:-1] for kind in schema.outputs[0].types}
+    wide = next((wide for wide in _PREFERRED if wide in allowed and takes(wide) and holds(wide, kind)), None)
+    if wide is None:
+        raise Unconvertible(f"ConstantOfShape of opset {schema.since_version} does not take {kind}", "choose a newer target")
     number = TensorProto.DataType.Value(wide.upper())
     array = array_of(value).astype(helper.tensor_dtype_to_np_dtype(number))
     node.set_attr("value", numpy_helper.from_array(array))

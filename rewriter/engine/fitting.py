@@ -190,7 +190,7 @@ class Fitting:
             self._notes.remark("avoided", node, f"{refusing[0]}; written by {plan.way.name} ({plan.cost})")
             if self._ways.go(plan.way, node):
                 return True
-        if self._ways.narrow(node) or self._ways.count_truths(node):
+        if self._ways.narrow(node) or self._ways.count_truths(node) or self._widen(node):
             self._notes.remark("avoided", node, str(refusing[0]))
             return True
         self._refuse(node, refusing, plan)
@@ -244,6 +244,15 @@ class Fitting:
         if not node.casts_back and _has_too_many_axes(node, refusing) and self._ways.merge_axes(node):
             return True  # a Cast back goes where all that read it read the number
         return any(found.list.refuses_type(node.op_type, "int64") for found in refusing) and self._ways.narrow(node)
+
+    def _widen(self, node: Task) -> bool:
+        """Let the node work in a wider type that the lists take, where they have Cast; True if it changed."""
+
+        def is_taken(kind: str) -> bool:
+            return not any(each.refuses_type(node.op_type, kind) for each in self._lists)
+
+        can_cast = all(each.has("Cast") for each in self._lists) and node.op_type != "Cast"
+        return can_cast and self._ways.widen(node, is_taken)
 
     def require_foreign(self, node: Task) -> None:
         """Note a blocker where a list does not allow the operator of another domain, for which there is no other form."""

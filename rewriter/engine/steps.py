@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..errors import Unconvertible
 from ..onnx_model.protos import label_of
 from ..opsets import defects, facts, transitions
-from ..opsets.delta import Delta
-from ..opsets.transitions import Transition
+from ..opsets.transitions import OpSchema, Transition, schema_at
 from . import between_casts
 from .notes import Notes
 from .registry import Registry
@@ -61,7 +62,7 @@ class Steps:
             return
         wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
-            self._put_between_casts(node, wrong, delta, transition.opset_after)
+            self._put_between_casts(node, wrong, delta.target, transition.opset_after)
 
     def gate_written(self, node: Task, target: int) -> None:
         """Check the types of a node that a rule wrote, and adapt the node where possible: the operator may not accept the types of
@@ -85,10 +86,28 @@ class Steps:
             return
         refused = form.refused_types(node.proto, node.type_string)
         if refused:
-            self._put_between_casts(node, refused, form, opset)
+            self._put_between_casts(node, refused, form.target, opset)
 
-    def _put_between_casts(self, node: Task, wrong: list[str], delta: Delta, opset: int) -> None:
-        """Put Casts around the node, so that it works in types that the target of `delta` accepts.
+    def widen(self, node: Task, takes: Callable[[str], bool]) -> bool:
+        """Put Casts around a node that has types which a runtime does not take, so that it works in wider ones that it takes.
+
+        `takes` is asked about element types, such as "int8". False where no other type is right.
+        """
+        kinds = {name: node.type_string(name) or "" for name in (*node.inputs, *node.outputs) if name}
+        wrong = [name for name, kind in kinds.items() if kind.startswith("tensor(") and not takes(kind[7:-1])]
+        schema = schema_at(node.op_type, node.opset)
+        if not wrong or schema is None:
+            return False
+        try:
+            self._put_between_casts(node, wrong, schema, node.opset, takes)
+        except Unconvertible:
+            return False
+        return True
+
+    def _put_between_casts(
+        self, node: Task, wrong: list[str], schema: OpSchema, opset: int, takes: Callable[[str], bool] = lambda _: True
+    ) -> None:
+        """Put Casts around the node, so that it works in types that `schema` accepts and the runtime takes.
 
         Raises Unconvertible where none fits.
         """
@@ -97,7 +116,7 @@ class Steps:
         self._rules.require(name)
         self._notes.change(name, node)
         self._rules.at_work = name
-        if not between_casts.put_between_casts(node, wrong, delta):
+        if not between_casts.put_between_casts(node, wrong, schema, takes):
             self._notes.outcome.inexact.add(name)
 
     def _decompose(self, node: Task, step: Transition) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -113,6 +113,12 @@ class Ways:
     def count_truths(self, node: Task) -> bool:
         """Let the node work on the floats 0 and 1 instead of bool; False where no rule does."""
         return self._adapt_and_cast_back("in_floats", node)
+
+    def widen(self, node: Task, takes: Callable[[str], bool]) -> bool:
+        """Let the node work in a wider type, between two Casts, of those about which `takes` says that they are taken; False where
+        there is none.
+        """
+        return not self._selection.skips(f"between_casts.{node.op_type}") and self._steps.widen(node, takes)
 
     def _adapt_and_cast_back(self, kind: Kind, node: Task) -> bool:
         """Adapt the node, and mark the Casts behind it, which give what it gave before."""

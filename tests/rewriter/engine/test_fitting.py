@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, convert_version, model
+from fitting import for_a_list, refused_for
+from helpers import command_line, convert_version, model, run
 
 from split_rewrite.rewriter import ConversionResult, Options, UnconvertibleError
 from split_rewrite.rewriter.engine import fitting
@@ -348,3 +349,35 @@ def test_a_loop_of_known_count_is_refused_with_the_way_out(tmp_path: Path) -> No
     assert "--static" not in refused(name, computed)
     read_at_run_time = LOOP.replace("(float[2] x)", "(float[2] x, bool go)").replace("Identity(c)", "Identity(go)")
     assert "--static" not in refused(name, read_at_run_time, static=True)
+
+
+NARROW = [
+    ("Mul", "int32", np.multiply, np.array([100, -128, 7, -3], np.int8)),
+    ("Add", "int32", np.add, np.array([65535, 1, 7, 3], np.uint16)),
+    ("Max", "float", np.maximum, np.array([32767, -32768, 7, -3], np.int16)),
+]
+
+
+@pytest.mark.parametrize(("op_type", "wide", "meaning", "numbers"), NARROW)
+def test_a_type_that_is_not_on_the_list_is_computed_in_a_wider_one(
+    op_type: str, wide: str, meaning: np.ufunc, numbers: np.ndarray, tmp_path: Path
+) -> None:
+    kind = numbers.dtype
+    proto = model(f"g ({kind}[4] x) => ({kind}[4] y) {{ y = {op_type} (x, x) }}", 14)
+    rules = f'[[rule]]\noperators = ["{op_type}"]\ntype = {{ "*" = ["{wide}"] }}'
+    result = convert_version(proto, 14, options=for_a_list(tmp_path, ["Cast", op_type], rules)).model
+    assert operators(result) == ["Cast", op_type, "Cast"]
+    np.testing.assert_array_equal(run(result, {"x": numbers})[0], meaning(numbers, numbers))
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("g (double[4] x) => (double[4] y) { y = Mul (x, x) }", "float"),
+        ("g (int32[4] x) => (int32[4] y) { y = Mul (x, x) }", "double"),
+        ("g (int64[4] x) => (int64[4] y) { y = Mul (x, x) }", "double"),
+    ],
+)
+def test_no_type_is_taken_that_does_not_hold_the_numbers(text: str, taken: str, tmp_path: Path) -> None:
+    rules = f'[[rule]]\noperators = ["Mul"]\ntype = {{ "*" = ["{taken}"] }}'
+    assert "does not allow it: the type of 'x' is " in refused_for(tmp_path, ["Cast", "Mul"], model(text, 13), rules)
