@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 
 from __future__ import annotations
 
-from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.engine.registry import downgrade, express, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.flattening import become_reshape
@@ -70,6 +70,16 @@ def add_training_mode(node: Node) -> None:
 @downgrade("BatchNormalization", 14)
 def write_out_training(node: Node) -> None:
     """A node that trains is written out as arithmetic, since before opset 14 it has other outputs. Any other node stays."""
+    _write_out_training(node)
+
+
+@express("BatchNormalization", opset=14)
+def arithmetic_in_training(node: Node) -> None:
+    """A node that trains is written out as arithmetic."""
+    _write_out_training(node)
+
+
+def _write_out_training(node: Node) -> None:
     op = node.op
     if not node.pop_attr("training_mode", 0):
         return

@@ -51,13 +51,21 @@ def sum_of_blocks(node: Node) -> None:
         total = _sum_at_known_places(node, image.tolist(), block.tolist())
     else:
         places, beyond = places_at_run_time(node)
-        flat = op.Reshape(node.input(0), op.Concat(op.int64([0, -1]), beyond, axis=0))
+        channels = -1 if block is None else _channels(node, prod(block.tolist()))
+        flat = op.Reshape(node.input(0), op.Concat(op.int64([0, channels]), beyond, axis=0))
         total = _sum(node, _with_zero(node, flat), places)
     if image is not None:
         shape = op.int64([0, 0, *image.tolist()])
     else:
         shape = op.Concat(op.int64([0, 0]), node.input(1), axis=0)
     node.become.Reshape(total, shape)
+
+
+def _channels(node: Node, elements: int) -> int:
+    """The number of channels, where blocks of so many elements are in the columns of each; -1 where it is not known."""
+    shape = node.shape()
+    rows = shape[1] if shape is not None and len(shape) == 3 else None
+    return rows // elements if isinstance(rows, int) else -1
 
 
 def _with_zero(node: Node, flat: str) -> str:
@@ -80,7 +88,7 @@ def _sum_at_known_places(node: Node, image: list[int], block: list[int]) -> str:
     require_few(prod(block) * prod(image))
     beyond = prod(block) * prod(steps)
     places = _first_rows(_places(image, block, steps, strides, dilations, pads), beyond)
-    flat = op.Reshape(node.input(0), op.int64([0, -1, beyond]))
+    flat = op.Reshape(node.input(0), op.int64([0, _channels(node, prod(block)), beyond]))
     if (places == beyond).any():
         flat = _with_zero(node, flat)
     return op.Gather(flat, op.int64(places[0]), axis=2) if len(places) == 1 else _sum(node, flat, op.int64(places))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, defs
 
-from ..onnx_model.all_nodes import nodes_with_opset
+from ..onnx_model.all_nodes import nodes_with_opset, with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
-from ..onnx_model.protos import default_opset
+from ..onnx_model.protos import GraphLike, default_opset
+from ..opsets.transitions import schema_at
 from ..structure.survey import all_graphs, all_tensors
 from .model_reader import has_odd_counter
 
 _RUNTIMES = ("com.microsoft", "com.ms.", "org.pytorch.")
 """What the domains of operators begin with that onnxruntime defines."""
+_GIVEN = ("_inlfunc_", "InsertedPrecisionFreeCast_")
+"""What the names begin with that onnxruntime gives to values and nodes."""
 _SCAN_WITHOUT_BATCH = 9
 """The opset from which on a Scan takes no batch, and runtimes run none without a turn."""
 
@@ -21,7 +25,7 @@ _SCAN_WITHOUT_BATCH = 9
 def obstacle(original: ModelProto, result: ModelProto) -> str:
     """Why nothing can be proved of these models; "" where nothing is in the way."""
     found = (reason for model in (original, result) for reason in _obstacles(model))
-    return next(filter(None, found), "") or _new_import(original, result)
+    return next(filter(None, found), "") or _new_import(original, result) or _new_gap(original, result)
 
 
 def _obstacles(model: ModelProto) -> Iterator[str]:
@@ -30,6 +34,7 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
     yield _unknown_import(model)
     yield _shadowing_function(model)
     yield _function_of_another_opset(model)
+    yield _captured_name(model)
     if has_odd_counter(model):
         yield "a Loop declares another type of its counter or condition than Loop has"
     if any(opset < _SCAN_WITHOUT_BATCH and _is_scan(node) for node, opset in nodes_with_opset(model)):
@@ -45,6 +50,8 @@ def _obstacles(model: ModelProto) -> Iterator[str]:
                 yield "two initializers have one name"
             if graph is not model.graph and not {value.name for value in graph.input}.isdisjoint(stored):
                 yield "a body has an initializer in the place of an input"
+    if _has_ambiguous_initializer(model):
+        yield "a body has an initializer with the name of another value, which onnxruntime may read in its place"
 
 
 def _is_scan(node: NodeProto) -> bool:
@@ -87,6 +94,71 @@ def _new_import(original: ModelProto, result: ModelProto) -> str:
     before, after = ({(entry.domain, entry.version) for entry in model.opset_import} for model in (original, result))
     new = sorted(domain for domain, _ in after - before if domain not in known)
     return f"the result imports a version of '{new[0]}' that the original does not" if new else ""
+
+
+def _new_gap(original: ModelProto, result: ModelProto) -> str:
+    """An operator of the result that leaves out operands or outputs as none of the original does, of which runtimes are not all
+    aware; "" where there is none.
+    """
+    known = {*_gaps(original)}
+    return next(
+        (f"the result has a {gap[1]} that leaves out an operand or output" for gap in _gaps(result) if gap not in known), ""
+    )
+
+
+def _gaps(model: ModelProto) -> Iterator[tuple[str, str, tuple[bool, ...], tuple[bool, ...]]]:
+    """The nodes that have an unnamed output, an unnamed operand among as many as one likes, or fewer than a function takes."""
+    operands = {(each.domain, each.name): len(each.input) for each in model.functions}
+    for node, opset in nodes_with_opset(model):
+        given, made = tuple(map(bool, node.input)), tuple(map(bool, node.output))
+        own = operands.get((node.domain, node.op_type))
+        required = given[_first_of_many(node, opset) :] if own is None else (*given, len(given) >= own)
+        if not all((*required, *made)):
+            yield node.domain, node.op_type, given, made
+
+
+def _first_of_many(node: NodeProto, opset: int) -> int:
+    """The position of the first of as many operands as one likes; beyond all operands where an operator takes no such."""
+    schema = schema_at(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
+    many = defs.OpSchema.FormalParameterOption.Variadic
+    parameters = [] if schema is None else schema.inputs
+    return next((index for index, each in enumerate(parameters) if each.option == many), len(node.input))
+
+
+def _captured_name(model: ModelProto) -> str:
+    """A name that onnxruntime may give to another value when it writes functions in place of calls; "" where there is none."""
+    own = (name for graph in all_graphs(model) for name in (*_values(graph), *(node.name for node in graph.node)))
+    if found := next((name for name in own if name.startswith(_GIVEN)), ""):
+        return f"onnxruntime may give the name '{found}' to another value"
+    functions = [each.name for each in model.functions]
+    values = {(each.name, name) for each in model.functions for name in (*_values(each), *(node.name for node in each.node))}
+    joined = ["_".join(pair) for pair in values]
+    if _has_repetition(joined) or (_has_repetition(functions) and any(_calls(each, model) for each in model.functions)):
+        return "onnxruntime may give values of two functions one name"
+    return ""
+
+
+def _calls(function: FunctionProto, model: ModelProto) -> bool:
+    """Whether a function of the model calls another."""
+    others = {(each.domain, each.name) for each in model.functions}
+    return any((node.domain, node.op_type) in others for node in with_inner(function.node))
+
+
+def _has_ambiguous_initializer(model: ModelProto) -> bool:
+    """Whether an initializer of a body has the name of a value of another graph."""
+    graphs = all_graphs(model)
+    values = Counter(name for graph in graphs for name in _values(graph))
+    bodies = (graph for graph in graphs if isinstance(graph, GraphProto) and graph is not model.graph)
+    return any(values[tensor.name] > 1 for graph in bodies for tensor in graph.initializer)
+
+
+def _values(graph: GraphLike) -> set[str]:
+    """The names of the inputs, initializers and results of nodes of one graph, without those in bodies."""
+    if isinstance(graph, GraphProto):
+        outer = {*(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    else:
+        outer = {*graph.input}
+    return outer | {name for node in graph.node for name in node.output if name}
 
 
 def _shadowing_function(model: ModelProto) -> str:

@@ -1,7 +1,7 @@
 """Runs models in each runtime: one class with two methods for each, which needs only numpy and the runtime itself.
 
 This file is also the program of the child process that runs a model. Its interpreter may belong to another environment, so this
-file imports nothing of this project:
+file imports nothing of this project, and has nothing that Python 3.8 lacks:
 
     python adapters.py ADAPTER MODEL INPUTS.npz OUTPUTS.npz [INPUTS.npz OUTPUTS.npz ...]
 
@@ -18,12 +18,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any, Protocol
 
 import numpy as np
+
+
+def _together(*several: Iterable[Any]) -> Iterator[Any]:
+    """What is at the same place in sequences of one length."""
+    return zip(*several)  # noqa: B905 - Python 3.8 has no `strict`
 
 
 class Adapter(Protocol):
@@ -57,7 +62,7 @@ class OnnxRuntime:
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
         names = [value.name for value in self._session.get_inputs()]
-        return self._session.run(None, dict(zip(names, inputs, strict=True)))
+        return self._session.run(None, dict(_together(names, inputs)))
 
 
 class OpenVino:
@@ -86,7 +91,7 @@ class OpenCv:
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
         names, outputs = self._names
-        for name, value in zip(names, inputs, strict=True):
+        for name, value in _together(names, inputs):
             self._net.setInput(value, name)
         return self._net.forward(list(outputs))
 
@@ -150,7 +155,7 @@ class Tinygrad:
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
         names, outputs = self._names
-        found = self._model({name: self._tensor(value) for name, value in zip(names, inputs, strict=True)})
+        found = self._model({name: self._tensor(value) for name, value in _together(names, inputs)})
         return [found[name].numpy() for name in outputs]
 
 
@@ -181,12 +186,12 @@ class Ncnn:
                 if net.load_param(f"{base}.ncnn.param") or net.load_model(f"{base}.ncnn.bin"):
                     raise RuntimeError("ncnn cannot load what pnnx made of the model")
                 with net.create_extractor() as extractor:
-                    for index, (value, batch) in enumerate(zip(inputs, given, strict=True)):
+                    for index, (value, batch) in enumerate(_together(inputs, given)):
                         extractor.input(f"in{index}", ncnn.Mat(np.ascontiguousarray(value), batch_index=int(batch)).clone())
                     found = [extractor.extract(f"out{index}") for index in range(len(wanted))]
                     if any(status for status, _ in found):
                         raise RuntimeError("ncnn does not compute an output")
-                    return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in zip(found, wanted, strict=True)]
+                    return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in _together(found, wanted)]
 
     def _convert(self, inputs: Sequence[np.ndarray], base: str) -> None:
         """Convert the model with pnnx to files whose names begin with `base`.
@@ -196,7 +201,7 @@ class Ncnn:
         kinds = {"b": "u", "u": "u", "i": "i", "f": "f"}
         types = (f"{kinds[value.dtype.kind]}{8 * value.itemsize}" for value in inputs)
         shapes = (str(list(value.shape)).replace(" ", "") for value in inputs)
-        inputshape = ",".join(map("".join, zip(shapes, types, strict=True)))
+        inputshape = ",".join(map("".join, _together(shapes, types)))
         suffixes = {"pnnxparam": ".pnnx.param", "pnnxbin": ".pnnx.bin", "pnnxpy": "_pnnx.py", "pnnxonnx": ".pnnx.onnx"}
         suffixes |= {"ncnnparam": ".ncnn.param", "ncnnbin": ".ncnn.bin", "ncnnpy": "_ncnn.py"}
         files = [f"{key}={base}{suffix}" for key, suffix in suffixes.items()]
@@ -234,7 +239,7 @@ def _native_output(folder: str) -> Iterator[list[str]]:
                 os.dup2(file.fileno(), stream)
             yield lines
         finally:
-            for stream, old in zip((1, 2), kept, strict=True):
+            for stream, old in _together((1, 2), kept):
                 os.dup2(old, stream)
                 os.close(old)
             file.seek(0)
@@ -279,7 +284,7 @@ def _numbers(outputs: Sequence[Any]) -> list[np.ndarray]:
 def main(spec: str, model: str, *files: str) -> None:
     kind = find_adapter(spec)
     version = np.array(release(spec))
-    for inputs, outputs in zip(files[::2], files[1::2], strict=True):
+    for inputs, outputs in _together(files[::2], files[1::2]):
         adapter = kind()
         adapter.load(model)
         with np.load(inputs) as given:

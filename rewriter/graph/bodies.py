@@ -53,12 +53,15 @@ def fold(node: Editing) -> bool:
     return True
 
 
-def fold_roughly(node: Editing) -> bool:
-    """As `fold`, but also where the operator rounds: the last bits are then those of ONNX's reference implementation."""
+def fold_roughly(node: Editing, most: int = folding.MAX_ELEMENTS) -> bool:
+    """As `fold`, but also where the operator rounds: the last bits are then those of ONNX's reference implementation.
+
+    Values of more than `most` elements are not computed.
+    """
     values = [node.constant(index) for index in range(len(node.inputs))]
     if len(node.outputs) != 1 or any(value is None and node.has_input(index) for index, value in enumerate(values)):
         return False
-    results = by_reference.evaluate_roughly(node.proto, node.opset, values, folding.MAX_ELEMENTS)
+    results = by_reference.evaluate_roughly(node.proto, node.opset, values, most)
     if results is None:
         return False
     known = {

@@ -14,6 +14,7 @@ from ..errors import Unconvertible, in_one_line
 from ..onnx_model.all_nodes import with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS
 from ..onnx_model.protos import captured, subgraphs
+from ..opsets.folding import MAX_ELEMENTS
 from ..opsets.foreign import schemas
 from ..opsets.type_protos import Dimension, Shape
 from ..structure.inlining import callee, key_of
@@ -104,9 +105,12 @@ class Node(Editing):
         """Replace the node by a Constant if its only output is the same in every run. Returns whether it was replaced."""
         return bodies.fold(self)
 
-    def fold_roughly(self) -> bool:
-        """As `fold`, but also where the operator rounds, in which case the last bits may differ from those of a runtime."""
-        return bodies.fold_roughly(self)
+    def fold_roughly(self, most: int = MAX_ELEMENTS) -> bool:
+        """As `fold`, but also where the operator rounds, in which case the last bits may differ from those of a runtime.
+
+        Values of more than `most` elements are not computed.
+        """
+        return bodies.fold_roughly(self, most)
 
     def forward(self, index: int, value: str) -> None:
         """Let everything that reads output `index` read `value` instead. An output of the graph keeps its name."""

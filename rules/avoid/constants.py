@@ -17,6 +17,10 @@ _TYPED_CONSTANTS = 9
 _INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 _MOST_BYTES = 1 << 20
 """The largest size in bytes of a value that is written down in place of the nodes that compute it."""
+_MOST_ELEMENTS = 1 << 22
+"""The largest number of elements of a value that is written down where a runtime does not compute it, such as the bias that a
+window of an image adds to an attention.
+"""
 _NARROW = frozenset(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16")))
 """What some runtimes read wrongly in a constant, and write rightly in a Cast."""
 
@@ -64,8 +68,8 @@ def fold_constants(node: Node) -> None:
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
     is_spelled = node.target < _TYPED_CONSTANTS and node.op_type == "Cast" and _spells_integers(node)
-    if node.inputs and not is_comparison and not is_spelled and not _fold(node):
-        node.fold_roughly()
+    if node.inputs and not is_comparison and not is_spelled and not _fold(node) and not _fold_parts(node):
+        node.fold_roughly(_MOST_ELEMENTS)
 
 
 @avoid("Constant of bool, or of 8 or 16 bits", EVERY_OPERATOR, opset=9)
@@ -93,6 +97,18 @@ def store_apart(node: Node) -> None:
     for position in range(len(node.inputs)):
         value = node.constant(position)
         if value is not None and _is_stored(node, position) and _is_read_otherwise(node, node.input(position)):
+            node.set_input(position, node.add_tensor(numpy_helper.from_array(value, node.fresh_name("own"))))
+
+
+@avoid("Stored value that is read twice", EVERY_OPERATOR, opset=9)
+def store_for_each_reader(node: Node) -> None:
+    """A stored operand that is read in another place, too, is stored once more, for this place alone.
+
+    It is exact for all types.
+    """
+    for position in range(len(node.inputs)):
+        value = node.constant(position)
+        if value is not None and _is_stored(node, position) and not node.graph.is_read_once(node.input(position)):
             node.set_input(position, node.add_tensor(numpy_helper.from_array(value, node.fresh_name("own"))))
 
 
@@ -124,3 +140,14 @@ def _is_stored(node: Node, position: int) -> bool:
 def _fold(node: Node) -> bool:
     value = node.constant(node.output(0)) if len(node.outputs) == 1 else None
     return value is not None and value.nbytes <= _MOST_BYTES and node.fold()
+
+
+def _fold_parts(node: Node) -> bool:
+    """Store the outputs of a node that has several, such as the parts of a stored value; True where all of them are known."""
+    values = [node.constant(name) for name in node.outputs if name]
+    if len(node.outputs) < 2 or len(values) < len(node.outputs) or any(value is None for value in values):
+        return False
+    for index, value in enumerate(values):
+        node.forward(index, node.op.const(value, node.need_elem_type(node.output(index))))
+    node.remove()
+    return True

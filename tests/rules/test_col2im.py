@@ -31,6 +31,12 @@ def test_col2im(strides, pads, dilations):
     assert_same(model(text, 18), 11, {"x": x}, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("batch", [0, 3])
+def test_a_batch_of_any_length(batch: int) -> None:
+    text = "g (float[N,8,4] x) => (float[N,2,4,4] y) <int64[2] i = {4, 4}, int64[2] b = {2, 2}> { y = Col2Im <strides = [2, 2]> (x, i, b) }"
+    assert_same(model(text, 18), 13, {"x": RNG.normal(size=(batch, 8, 4)).astype(np.float32)}, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("target", [17, 9, 7])
 @pytest.mark.parametrize(
     "known", ["int64[2] b = {2, 3}", "int64[2] i = {5, 6}", "int64 unused = {0}"], ids=["block", "image", "none"]
@@ -55,7 +61,7 @@ REWRITES = [
         17,
         "g (float[1,4,2] x) => (float[1,1,2,3] y) <int64[2] size = {2, 3}, int64[2] block = {2, 2}> { y = Col2Im (x, size, block) }",
         """
-            <int64[3] form = {0, -1, 8}, int64[6] pads = {0, 0, 0, 0, 0, 1},
+            <int64[3] form = {0, 1, 8}, int64[6] pads = {0, 0, 0, 0, 0, 1},
              int64[2,6] places = {0, 1, 3, 4, 5, 7, 8, 2, 8, 8, 6, 8},
              int64[1] axis = {2}, int64[4] image = {0, 0, 2, 3}>
             {
@@ -74,7 +80,7 @@ REWRITES = [
         "g (float[1,4,2] x) => (float[1,1,2,4] y) <int64[2] size = {2, 4}, int64[2] block = {2, 2}> "
         "{ y = Col2Im <strides = [2, 2]> (x, size, block) }",
         """
-            <int64[3] form = {0, -1, 8}, int64[8] places = {0, 2, 1, 3, 4, 6, 5, 7}, int64[4] image = {0, 0, 2, 4}>
+            <int64[3] form = {0, 1, 8}, int64[8] places = {0, 2, 1, 3, 4, 6, 5, 7}, int64[4] image = {0, 0, 2, 4}>
             {
               flat = Reshape (x, form)
               parts = Gather <axis = 2> (flat, places)

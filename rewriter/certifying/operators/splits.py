@@ -22,6 +22,8 @@ def _sizes(call: Call, length: Whole) -> list[Whole]:
     count = call.attr("num_outputs", call.outputs)
     stated = call.attr("split")
     if call.has(1):
+        if call.attr("num_outputs") is not None:
+            raise NotModelledError("it has both sizes and a number of parts, which runtimes refuse")
         stated = call.entries(1)
     if stated is not None:
         call.require(terms.every(terms.is_most(0, size) for size in stated), "that no size of a part is negative")

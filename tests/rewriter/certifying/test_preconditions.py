@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import onnx
 import pytest
 
@@ -21,6 +23,20 @@ OBSTACLES = {
     "an opset that nobody knows in a function that is not called": (
         PLAIN + FUNCTION.replace("13", "99"),
         "a model imports version 99 of '', which nobody knows",
+    ),
+    "a value with a name as onnxruntime gives them": (
+        PLAIN.replace("h", "_inlfunc_f_h"),
+        "onnxruntime may give the name '_inlfunc_f_h' to another value",
+    ),
+    "functions of one name": (
+        CALLS
+        + FUNCTION.replace("Neg", "d.f").replace('"c"', '"c", opset_import: ["" : 13, "d" : 1]')
+        + FUNCTION.replace('"c"', '"d"', 1),
+        "onnxruntime may give values of two functions one name",
+    ),
+    "functions whose names begin alike": (
+        CALLS + FUNCTION.replace("(r) { r =", "(w_r) { w_r =") + FUNCTION.replace("f (", "f_w ("),
+        "onnxruntime may give values of two functions one name",
     ),
     "a function of another opset": (CALLS + FUNCTION.replace("13", "11"), "the function 'f' is of another opset than the model"),
 }
@@ -101,3 +117,32 @@ def test_an_import_of_the_result_alone() -> None:
 def test_nothing_is_in_the_way(text: str) -> None:
     model = onnx.parser.parse_model(text)
     assert obstacle(model, model) == ""
+
+
+@pytest.mark.parametrize("outer", ["X", "h"])
+def test_an_initializer_of_a_body_with_the_name_of_another_value(outer: str) -> None:
+    """Where a node has two bodies, onnxruntime may read the other value in both."""
+    model = onnx.parser.parse_model((HEAD + BODY).replace("{ y =", "{ h = Neg(X) y ="))
+    body = model.graph.node[1].attribute[0].g
+    body.initializer.append(onnx.helper.make_tensor("own", 1, [1], [2.0]))
+    assert obstacle(model, model) == ""
+    body.initializer[0].name = outer
+    assert "a body has an initializer with the name of another value" in obstacle(model, model)
+
+
+GAPS = {
+    "an operand of many": ("y = Max(X)", lambda node: node.input.append("")),
+    "an output": ("y, z = Split(X)", lambda node: node.output.__setitem__(1, "")),
+    "an operand of a function": ("y = c.g(X, X)", lambda node: node.input.pop()),
+}
+
+
+@pytest.mark.parametrize(("body", "leave_out"), GAPS.values(), ids=list(GAPS))
+def test_a_result_that_leaves_out_what_the_original_has(body: str, leave_out: Callable[[onnx.NodeProto], None]) -> None:
+    text = (
+        PLAIN.replace("h = Neg(X) y = Abs(h)", body) + ' <domain: "c", opset_import: ["" : 13]> g (a, b) => (r) { r = Add(a, b) }'
+    )
+    whole, lacking = map(onnx.parser.parse_model, (text, text))
+    leave_out(lacking.graph.node[0])
+    assert obstacle(lacking, lacking) == obstacle(lacking, whole) == obstacle(whole, whole) == ""
+    assert "that leaves out an operand or output" in obstacle(whole, lacking)

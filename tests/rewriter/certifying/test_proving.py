@@ -649,6 +649,11 @@ FALSE = {
         HEAD.replace("17", "25") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7>(X) }",
         HEAD.replace("17", "25") + 'g (float[N] X) => (int64[N] y) { y = Cast<to = 7, round_mode = "foo">(X) }',
     ),
+    "sizes and a number of parts": (
+        HEAD.replace("17", "18") + "g (float[N] X) => (float[a] y, float[b] z) <int64[2] s = {2,3}> { y, z = Split(X, s) }",
+        HEAD.replace("17", "18")
+        + "g (float[N] X) => (float[a] y, float[b] z) <int64[2] s = {2,3}> { y, z = Split<num_outputs = 2>(X, s) }",
+    ),
     "a word of Cast for 8-bit floats, where there are none": (
         HEAD.replace("17", "21") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7>(X) }",
         HEAD.replace("17", "21") + "g (float[N] X) => (int64[N] y) { y = Cast<to = 7, saturate = 0>(X) }",

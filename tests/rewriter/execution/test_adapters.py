@@ -20,6 +20,12 @@ def test_it_imports_nothing_but_the_standard_library_and_numpy_before_a_runtime_
     assert names - {"__future__", "numpy"} <= set(__import__("sys").stdlib_module_names)
 
 
+def test_an_interpreter_of_an_older_environment_runs_it() -> None:
+    tree = ast.parse(SOURCE, feature_version=(3, 8))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "zip"]
+    assert not any(keyword.arg == "strict" for call in calls for keyword in call.keywords)
+
+
 def test_an_adapter_has_a_package_and_two_methods() -> None:
     for kind in adapters.ADAPTERS.values():
         assert isinstance(kind.package, str) and callable(kind.load) and callable(kind.run)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from avoiding import for_a_runtime
 from helpers import assert_rewrites, model, run
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import Options, convert_version
 
@@ -47,6 +47,13 @@ REWRITES = [
         13,
         "g (float[1] x) => (float[1] y) <float[2] a = {3, 5}> { s = Exp(a) r = ReduceMax<keepdims = 0>(s) y = Add(x, r) }",
         "{ r = Constant <value = float {148.41316}> () y = Add (x, r) }",
+    ),
+    (
+        "constants.store_for_each_reader",
+        "Stored value that is read twice",
+        13,
+        "g (float[3] x) => (float[9] y) <float[3] w = {1, 2, 3}> { y = Concat<axis = 0>(w, w, x) }",
+        "<float[3] w = {1, 2, 3}, float[3] own = {1, 2, 3}> { y = Concat<axis = 0>(own, w, x) }",
     ),
     (
         "constants.store_apart",
@@ -101,3 +108,20 @@ def test_what_is_computed_of_constants_is_not_widened() -> None:
     result = convert_version(before, 13, options=Options(for_runtimes=["mnn-3.6"])).model
     x = np.array([3, 4], np.float32)
     np.testing.assert_array_equal(run(result, {"x": x})[0], [3, 0])
+
+
+def test_parts_of_a_stored_value_and_large_values_are_stored(tmp_path: Path) -> None:
+    numbers = np.arange(70_000, dtype=np.int64)
+    proto = model(
+        "g (int64[2] x) => (int64[2] y, int64[2] z, int64[70000] w) <int64[4] c = {5, 6, 7, 8}> "
+        "{ a, b = Split(c) y = Add(x, a) z = Add(x, b) n = Abs(d) t = Slice(x, e, f) w = Add(n, t) }",
+        11,
+    )
+    for name, value in (("d", -numbers), ("e", np.array([0])), ("f", np.array([1]))):
+        proto.graph.initializer.append(numpy_helper.from_array(value, name))
+    result = convert_version(proto, 11, options=for_a_runtime("Operator on constants", tmp_path)).model
+    assert [node.op_type for node in result.graph.node if node.op_type != "Constant"] == ["Add", "Add", "Slice", "Add"]
+    y, z, w = run(result, {"x": np.array([1, 2])})
+    np.testing.assert_array_equal(y, [6, 8])
+    np.testing.assert_array_equal(z, [8, 10])
+    np.testing.assert_array_equal(w, numbers + 1)

@@ -106,6 +106,10 @@ FREE = {
         17,
         "(float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { m = LayerNormalization(x, w) y = LayerNormalization(m, w) }",
     ),
+    "Stored value that is read twice": (
+        13,
+        "(float[3] x) => (float[9] y) <float[3] v = {1, 2, 3}, float[3] w = {1, 2, 3}> { y = Concat<axis = 0>(x, v, w) }",
+    ),
     "Vector beside a constant or more axes": (13, "(float[2] x, float[2] z) => (float[2] y) { y = Sub(x, z) }"),
     "Concat of a vector and a constant": (13, "(float[2] x) => (float[4] y) { y = Concat<axis = 0>(x, x) }"),
     "Negative axis of a vector": (13, "(float[2] x) => (float[2] y) { y = Softmax<axis = 0>(x) }"),
