@@ -236,7 +236,9 @@ def _cast_filling(node: Task, schema: OpSchema, takes: Callable[[str], bool]) ->
     allowed = {kind[7:-1] for kind in schema.outputs[0].types}
     wide = next((wide for wide in _PREFERRED if wide in allowed and takes(wide) and holds(wide, kind)), None)
     if wide is None:
-        raise Unconvertible(f"ConstantOfShape of opset {schema.since_version} does not take {kind}", "choose a newer target")
+        raise Unconvertible(
+            f"{node.op_type} of opset {schema.since_version} does not take {kind} ('{node.output(0)}')", "choose a newer target"
+        )
     number = TensorProto.DataType.Value(wide.upper())
     array = array_of(value).astype(helper.tensor_dtype_to_np_dtype(number))
     node.set_attr("value", numpy_helper.from_array(array))
