@@ -38,7 +38,8 @@ _PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "u
 """The wider types in the order in which they are tried: first those for which runtimes have kernels."""
 
 
-def _takes_all(_: str) -> bool:
+def takes_all(_: str) -> bool:
+    """True for each element type: what a runtime takes that states no types."""
     return True
 
 
@@ -70,7 +71,7 @@ class _Slot:
     """The element type of the value, as schemas write it."""
 
 
-def put_between_casts(node: Task, wrong: list[str], schema: OpSchema, takes: Callable[[str], bool] = _takes_all) -> bool:
+def put_between_casts(node: Task, wrong: list[str], schema: OpSchema, takes: Callable[[str], bool] = takes_all) -> bool:
     """Wrap `node` in Casts, so that the values `wrong`, whose types are not accepted, have types that are: of those of `schema`,
     those that the runtime takes.
 

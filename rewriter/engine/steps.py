@@ -105,7 +105,7 @@ class Steps:
         return True
 
     def _put_between_casts(
-        self, node: Task, wrong: list[str], schema: OpSchema, opset: int, takes: Callable[[str], bool] = lambda _: True
+        self, node: Task, wrong: list[str], schema: OpSchema, opset: int, takes: Callable[[str], bool] = between_casts.takes_all
     ) -> None:
         """Put Casts around the node, so that it works in types that `schema` accepts and the runtime takes.
 

@@ -11,6 +11,7 @@ from onnx import TensorProto, numpy_helper
 from ...rewriter.engine.registry import EVERY_OPERATOR, avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 
 _TYPED_CONSTANTS = 9
 """The first opset in which a Constant can be of any type."""
@@ -19,7 +20,7 @@ _MOST_BYTES = 1 << 20
 """The largest size in bytes of a value that is written down in place of the nodes that compute it."""
 _MOST_ELEMENTS = 1 << 22
 """The largest number of elements of a value that is written down where a runtime does not compute it, such as the bias that a
-window of an image adds to an attention.
+window of an image adds to an attention. Of what combines neighbours, a million takes ten seconds, so that it has the usual limit.
 """
 _NARROW = frozenset(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16")))
 """What some runtimes read wrongly in a constant, and write rightly in a Cast."""
@@ -68,7 +69,11 @@ def fold_constants(node: Node) -> None:
     """
     is_comparison = node.op_type == "Greater" and node.elem_type(0) == TensorProto.FLOAT
     is_spelled = node.target < _TYPED_CONSTANTS and node.op_type == "Cast" and _spells_integers(node)
-    if node.inputs and not is_comparison and not is_spelled and not _fold(node) and not _fold_parts(node):
+    if not node.inputs or is_comparison or is_spelled or _fold(node) or _fold_parts(node):
+        return
+    if facts.of(node.op_type).kind in facts.COMBINING:
+        node.fold_roughly()
+    else:
         node.fold_roughly(_MOST_ELEMENTS)
 
 
