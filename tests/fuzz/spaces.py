@@ -137,6 +137,8 @@ def _trains_without_dropping(_version: int, choice: Mapping[str, Any]) -> bool:
 def _is_convertible(_version: int, choice: Mapping[str, Any]) -> bool:
     """Of floats, only what an integer type holds: no specification says what else becomes."""
     to = choice.get("attribute to")
+    if isinstance(to, int) and to not in TensorProto.DataType.values():
+        return False  # onnx 1.17 has no such type
     source = choice.get("type T1", "")
     target = choice.get("type T2", "")[7:-1] if to is None else to if isinstance(to, str) else TensorProto.DataType.Name(to)
     if source == "tensor(string)" and target.upper() != "STRING":
