@@ -9,8 +9,9 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 
 from ..onnx_model.all_nodes import nodes_with_opset, with_inner
 from ..onnx_model.domains import DEFAULT_DOMAINS, ONNX_DOMAINS
-from ..onnx_model.protos import GraphLike, default_opset
-from ..opsets.transitions import schema_at
+from ..onnx_model.protos import default_opset, defined_names, label_of
+from ..opsets import facts
+from ..structure.inlining import callee, key_of
 from ..structure.survey import all_graphs, all_tensors
 from .model_reader import has_odd_counter
 
@@ -108,30 +109,25 @@ def _new_gap(original: ModelProto, result: ModelProto) -> str:
 
 def _gaps(model: ModelProto) -> Iterator[tuple[str, str, tuple[bool, ...], tuple[bool, ...]]]:
     """The nodes that have an unnamed output, an unnamed operand among as many as one likes, or fewer than a function takes."""
-    operands = {(each.domain, each.name): len(each.input) for each in model.functions}
-    for node, opset in nodes_with_opset(model):
+    functions = {key_of(each): each for each in model.functions}
+    for node in (node for graph in all_graphs(model) for node in graph.node):
         given, made = tuple(map(bool, node.input)), tuple(map(bool, node.output))
-        own = operands.get((node.domain, node.op_type))
-        required = given[_first_of_many(node, opset) :] if own is None else (*given, len(given) >= own)
+        function, fact = functions.get(callee(node)), facts.of(label_of(node))
+        if function is not None:
+            required = (*given, len(given) >= len(function.input))
+        else:
+            required = given[len(fact.roles) - 1 :] if fact.is_variadic else ()
         if not all((*required, *made)):
             yield node.domain, node.op_type, given, made
 
 
-def _first_of_many(node: NodeProto, opset: int) -> int:
-    """The position of the first of as many operands as one likes; beyond all operands where an operator takes no such."""
-    schema = schema_at(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
-    many = defs.OpSchema.FormalParameterOption.Variadic
-    parameters = [] if schema is None else schema.inputs
-    return next((index for index, each in enumerate(parameters) if each.option == many), len(node.input))
-
-
 def _captured_name(model: ModelProto) -> str:
     """A name that onnxruntime may give to another value when it writes functions in place of calls; "" where there is none."""
-    own = (name for graph in all_graphs(model) for name in (*_values(graph), *(node.name for node in graph.node)))
+    own = (name for graph in all_graphs(model) for name in (*defined_names(graph), *(node.name for node in graph.node)))
     if found := next((name for name in own if name.startswith(_GIVEN)), ""):
         return f"onnxruntime may give the name '{found}' to another value"
     functions = [each.name for each in model.functions]
-    values = {(each.name, name) for each in model.functions for name in (*_values(each), *(node.name for node in each.node))}
+    values = {(each.name, name) for each in model.functions for name in (*defined_names(each), *(node.name for node in each.node))}
     joined = ["_".join(pair) for pair in values]
     if _has_repetition(joined) or (_has_repetition(functions) and any(_calls(each, model) for each in model.functions)):
         return "onnxruntime may give values of two functions one name"
@@ -140,25 +136,16 @@ def _captured_name(model: ModelProto) -> str:
 
 def _calls(function: FunctionProto, model: ModelProto) -> bool:
     """Whether a function of the model calls another."""
-    others = {(each.domain, each.name) for each in model.functions}
-    return any((node.domain, node.op_type) in others for node in with_inner(function.node))
+    functions = {key_of(each) for each in model.functions}
+    return any(callee(node) in functions for node in with_inner(function.node))
 
 
 def _has_ambiguous_initializer(model: ModelProto) -> bool:
     """Whether an initializer of a body has the name of a value of another graph."""
     graphs = all_graphs(model)
-    values = Counter(name for graph in graphs for name in _values(graph))
+    values = Counter(name for graph in graphs for name in {*defined_names(graph)})
     bodies = (graph for graph in graphs if isinstance(graph, GraphProto) and graph is not model.graph)
     return any(values[tensor.name] > 1 for graph in bodies for tensor in graph.initializer)
-
-
-def _values(graph: GraphLike) -> set[str]:
-    """The names of the inputs, initializers and results of nodes of one graph, without those in bodies."""
-    if isinstance(graph, GraphProto):
-        outer = {*(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
-    else:
-        outer = {*graph.input}
-    return outer | {name for node in graph.node for name in node.output if name}
 
 
 def _shadowing_function(model: ModelProto) -> str:

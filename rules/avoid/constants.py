@@ -5,6 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Constant.html, https://onnx.ai/onnx/operato
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
@@ -99,10 +101,7 @@ def store_apart(node: Node) -> None:
     """
     if node.op_type == "Add" and not _adds_to_product(node):
         return
-    for position in range(len(node.inputs)):
-        value = node.constant(position)
-        if value is not None and _is_stored(node, position) and _is_read_otherwise(node, node.input(position)):
-            node.set_input(position, node.add_tensor(numpy_helper.from_array(value, node.fresh_name("own"))))
+    _store_again(node, lambda name: _is_read_otherwise(node, name))
 
 
 @avoid("Stored value that is read twice", EVERY_OPERATOR, opset=9)
@@ -111,9 +110,14 @@ def store_for_each_reader(node: Node) -> None:
 
     It is exact for all types.
     """
+    _store_again(node, lambda name: not node.graph.is_read_once(name))
+
+
+def _store_again(node: Node, is_shared: Callable[[str], bool]) -> None:
+    """Store each operand that is stored and shared, by what `is_shared` says of its name, once more."""
     for position in range(len(node.inputs)):
         value = node.constant(position)
-        if value is not None and _is_stored(node, position) and not node.graph.is_read_once(node.input(position)):
+        if value is not None and _is_stored(node, position) and is_shared(node.input(position)):
             node.set_input(position, node.add_tensor(numpy_helper.from_array(value, node.fresh_name("own"))))
 
 

@@ -112,6 +112,32 @@ def test_momentum_left_out_is_a_float32_also_in_double():
     np.testing.assert_allclose(got, 9 * share + x.mean(0) * (1 - share), rtol=1e-14)
 
 
+TRAINS = "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }"
+WRITTEN_OUT = """
+            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.100000024}, float epsilon = {1e-05},
+             int64[2] column = {-1, 1}>
+            {
+              mean_2 = ReduceMean <axes = [0, 2], keepdims = 1> (x)
+              centred = Sub (x, mean_2)
+              squares = Mul (centred, centred)
+              variance = ReduceMean <axes = [0, 2], keepdims = 1> (squares)
+              old = Mul (m, momentum)
+              current = Reshape (mean_2, flat)
+              new = Mul (current, rest)
+              mean = Add (old, new)
+              old_2 = Mul (v, momentum)
+              current_2 = Reshape (variance, flat)
+              new_2 = Mul (current_2, rest)
+              var = Add (old_2, new_2)
+              variance_2 = Add (variance, epsilon)
+              deviation = Sqrt (variance_2)
+              column_2 = Reshape (s, column)
+              column_3 = Reshape (b, column)
+              normalized = Div (centred, deviation)
+              scaled = Mul (normalized, column_2)
+              y = Add (scaled, column_3)
+            }
+        """
 REWRITES = [
     (
         "batch_normalization.add_consumed_inputs",
@@ -152,63 +178,15 @@ REWRITES = [
         "batch_normalization.arithmetic_in_training",
         15,
         15,
-        "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
-        """
-            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.100000024}, float epsilon = {1e-05},
-             int64[2] column = {-1, 1}>
-            {
-              mean_2 = ReduceMean <axes = [0, 2], keepdims = 1> (x)
-              centred = Sub (x, mean_2)
-              squares = Mul (centred, centred)
-              variance = ReduceMean <axes = [0, 2], keepdims = 1> (squares)
-              old = Mul (m, momentum)
-              current = Reshape (mean_2, flat)
-              new = Mul (current, rest)
-              mean = Add (old, new)
-              old_2 = Mul (v, momentum)
-              current_2 = Reshape (variance, flat)
-              new_2 = Mul (current_2, rest)
-              var = Add (old_2, new_2)
-              variance_2 = Add (variance, epsilon)
-              deviation = Sqrt (variance_2)
-              column_2 = Reshape (s, column)
-              column_3 = Reshape (b, column)
-              normalized = Div (centred, deviation)
-              scaled = Mul (normalized, column_2)
-              y = Add (scaled, column_3)
-            }
-        """,
+        TRAINS,
+        WRITTEN_OUT,
     ),
     (
         "batch_normalization.write_out_training",
         14,
         13,
-        "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
-        """
-            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.100000024}, float epsilon = {1e-05},
-             int64[2] column = {-1, 1}>
-            {
-              mean_2 = ReduceMean <axes = [0, 2], keepdims = 1> (x)
-              centred = Sub (x, mean_2)
-              squares = Mul (centred, centred)
-              variance = ReduceMean <axes = [0, 2], keepdims = 1> (squares)
-              old = Mul (m, momentum)
-              current = Reshape (mean_2, flat)
-              new = Mul (current, rest)
-              mean = Add (old, new)
-              old_2 = Mul (v, momentum)
-              current_2 = Reshape (variance, flat)
-              new_2 = Mul (current_2, rest)
-              var = Add (old_2, new_2)
-              variance_2 = Add (variance, epsilon)
-              deviation = Sqrt (variance_2)
-              column_2 = Reshape (s, column)
-              column_3 = Reshape (b, column)
-              normalized = Div (centred, deviation)
-              scaled = Mul (normalized, column_2)
-              y = Add (scaled, column_3)
-            }
-        """,
+        TRAINS,
+        WRITTEN_OUT,
     ),
 ]
 
